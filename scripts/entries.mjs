@@ -1,9 +1,13 @@
 // Where the program begins: what build.mjs bundles, and from where reach.mjs looks for what nothing uses.
 
-/** Each as one file: the program, what `add` and workers need of it, since they are many, and the hooks' host. */
+/**
+ * Each as one file: the program, what `add`, `run` and workers need of it, since they are many or waited for, and the
+ * hooks' host.
+ */
 export const WHOLE = {
   program: 'src/cli/program.ts',
   add: 'src/cli/add-program.ts',
+  run: 'src/cli/run-program.ts',
   worker: 'src/workers/entry.ts',
   host: 'src/hooks/host.ts',
 }

@@ -7,6 +7,7 @@ import { loadCompiled } from './base/compiled.ts'
 import { BUILT, VERSION } from './base/version.ts'
 import type * as AddProgram from './cli/add-program.ts'
 import type * as Program from './cli/program.ts'
+import type * as RunProgram from './cli/run-program.ts'
 import { isPage, verbAt } from './cli/verb-at.ts'
 import type * as Worker from './workers/entry.ts'
 
@@ -17,21 +18,19 @@ if (major < 22 || (major === 22 && minor < 18)) {
 }
 
 const [verb, kind] = process.argv.slice(2)
+const word = process.argv[verbAt(process.argv)]
 if (verb === '--version' || verb === '-V' || verb === 'version') {
   console.log(VERSION)
 } else if (verb === 'completion' && kind === 'words') {
   createRequire(import.meta.filename)(join(import.meta.dirname, BUILT ? 'complete.js' : 'complete.ts'))
 } else if (verb === 'worker') {
   void (load('worker.js', 'workers/entry.ts') as typeof Worker).worker(kind)
-} else if (isAdd()) {
+} else if (word === 'add' || isPage(word)) {
   void (load('add.js', 'cli/add-program.ts') as typeof AddProgram).program(process.argv)
+} else if (word === 'run') {
+  void (load('run.js', 'cli/run-program.ts') as typeof RunProgram).program(process.argv)
 } else {
   void (load('program.js', 'cli/program.ts') as typeof Program).program(process.argv)
-}
-
-function isAdd(): boolean {
-  const word = process.argv[verbAt(process.argv)]
-  return word === 'add' || isPage(word)
 }
 
 /** By name: the build shall not put it in here, too. */

@@ -1,18 +1,18 @@
 import { Argument, type Command, Option } from 'commander'
 import { VERSION } from '../base/version.ts'
 import { PROCESS_STATUSES, PROCESS_TYPES, WORKER_TYPES } from '../db/tables.ts'
-import type { RunVerbOptions } from './commands/run.ts'
 import { help } from './help.ts'
 import { registerRecordVerbs } from './records/register.ts'
 import { askedBy, parse, rootCommand } from './root.ts'
 import { registerTakingOut } from './take-out.ts'
-import { collect, verb } from './verb.ts'
+import { verb } from './verb.ts'
 import { registerAdd } from './verbs/add.ts'
 import { registerConfig } from './verbs/config.ts'
 import { registerDoctor } from './verbs/doctor.ts'
 import { registerMachine } from './verbs/machine.ts'
 import { registerPersona } from './verbs/persona.ts'
 import { registerPlugin } from './verbs/plugin.ts'
+import { registerRun } from './verbs/run.ts'
 import { registerSchedule } from './verbs/schedule.ts'
 import { registerTag } from './verbs/tag.ts'
 
@@ -40,34 +40,7 @@ export function commandTree(): Command {
 
   registerAdd(root, (whenPlaced) => asked(true, whenPlaced))
 
-  verb(root, 'run', 'be the runner: work on what is queued, until Ctrl-C', [
-    'archivebox-ts run',
-    'archivebox-ts run --exit-on-idle',
-    'archivebox-ts run --crawl-id 9c41d2e7 --exit-on-idle',
-    'archivebox-ts result list --status failed | archivebox-ts run -',
-  ])
-    .argument(
-      '[-]',
-      'read records (or URLs, or snapshot ids) from stdin, one a line: queue them, work on those, and leave',
-    )
-    .option('--exit-on-idle', 'leave when nothing is due, running or about to be')
-    .option('--crawl-id <id>', 'work on this crawl only')
-    .option('--standby', 'do not take over: wait until no other runner is left, then lead')
-    .option('--handoff-grace <seconds>', 'how long an older runner may take to leave before it is killed', '10')
-    .option('--snapshot-id <id>', 'work on this snapshot only')
-    .option('--run-for <seconds>', 'drain after so long, and leave')
-    .option('--concurrency <n>', 'so many pages at once, over all crawls')
-    .addOption(
-      new Option('--exclude <kind>', 'leave rows of this kind alone: crawl, snapshot, binary (repeatable)')
-        .argParser(collect)
-        .default([], 'none'),
-    )
-    .option('--liveness-file <file>', 'touch this file while all is well, remove it in the end')
-    .option('--maintenance-only', 'end and requeue what earlier runners left behind, and leave')
-    .option('--daemon', 'log lines only, never a live view')
-    .action(async (input: string | undefined, options: RunVerbOptions) =>
-      (await import('./commands/run.ts')).runVerb(await checked(true), options, input),
-    )
+  registerRun(root, () => checked(true))
 
   verb(root, 'status', 'who leads, what runs, what is queued, what failed', [
     'archivebox-ts status',

@@ -62,7 +62,9 @@ function countedProgram(root: string): Counted {
   cpSync(dist, join(root, 'dist'), { recursive: true, filter: (path) => !path.endsWith('.compile-cache') })
   cpSync(join(dirname(dist), 'package.json'), join(root, 'package.json'))
   symlinkSync(join(dirname(dist), 'node_modules'), join(root, 'node_modules'))
-  const counted = ['program.js', 'add.js', 'worker.js'].flatMap((name) => countWriters(join(root, 'dist', name), log))
+  const counted = ['program.js', 'add.js', 'run.js', 'worker.js'].flatMap((name) =>
+    countWriters(join(root, 'dist', name), log),
+  )
   const missing = WRITERS.filter((name) => !counted.includes(name))
   if (missing.length > 0) throw new Error(`the program has no ${missing.join(', ')}`)
   return { main: join(root, 'dist', 'main.js'), log }

@@ -1,0 +1,36 @@
+import { type Command, Option } from 'commander'
+import type { RunVerbOptions } from '../commands/run.ts'
+import type { Asked } from '../settings.ts'
+import { collect, verb } from '../verb.ts'
+
+/** `run`. */
+export function registerRun(root: Command, checked: () => Promise<Asked>): void {
+  verb(root, 'run', 'be the runner: work on what is queued, until Ctrl-C', [
+    'archivebox-ts run',
+    'archivebox-ts run --exit-on-idle',
+    'archivebox-ts run --crawl-id 9c41d2e7 --exit-on-idle',
+    'archivebox-ts result list --status failed | archivebox-ts run -',
+  ])
+    .argument(
+      '[-]',
+      'read records (or URLs, or snapshot ids) from stdin, one a line: queue them, work on those, and leave',
+    )
+    .option('--exit-on-idle', 'leave when nothing is due, running or about to be')
+    .option('--crawl-id <id>', 'work on this crawl only')
+    .option('--standby', 'do not take over: wait until no other runner is left, then lead')
+    .option('--handoff-grace <seconds>', 'how long an older runner may take to leave before it is killed', '10')
+    .option('--snapshot-id <id>', 'work on this snapshot only')
+    .option('--run-for <seconds>', 'drain after so long, and leave')
+    .option('--concurrency <n>', 'so many pages at once, over all crawls')
+    .addOption(
+      new Option('--exclude <kind>', 'leave rows of this kind alone: crawl, snapshot, binary (repeatable)')
+        .argParser(collect)
+        .default([], 'none'),
+    )
+    .option('--liveness-file <file>', 'touch this file while all is well, remove it in the end')
+    .option('--maintenance-only', 'end and requeue what earlier runners left behind, and leave')
+    .option('--daemon', 'log lines only, never a live view')
+    .action(async (input: string | undefined, options: RunVerbOptions) =>
+      (await import('../commands/run.ts')).runVerb(await checked(), options, input),
+    )
+}
