@@ -4,7 +4,7 @@ import type { Asked } from '../settings.ts'
 import { collect, verb } from '../verb.ts'
 
 /** `run`. */
-export function registerRun(root: Command, checked: () => Promise<Asked>): void {
+export function registerRun(root: Command, asked: (makes: boolean) => Promise<Asked>): void {
   verb(root, 'run', 'be the runner: work on what is queued, until Ctrl-C', [
     'archivebox-ts run',
     'archivebox-ts run --exit-on-idle',
@@ -30,7 +30,9 @@ export function registerRun(root: Command, checked: () => Promise<Asked>): void 
     .option('--liveness-file <file>', 'touch this file while all is well, remove it in the end')
     .option('--maintenance-only', 'end and requeue what earlier runners left behind, and leave')
     .option('--daemon', 'log lines only, never a live view')
-    .action(async (input: string | undefined, options: RunVerbOptions) =>
-      (await import('../commands/run.ts')).runVerb(await checked(), options, input),
-    )
+    .action(async (input: string | undefined, options: RunVerbOptions) => {
+      const given = await asked(true)
+      given.problems.refuse()
+      await (await import('../commands/run.ts')).runVerb(given, options, input)
+    })
 }
