@@ -57,13 +57,15 @@ export const list = (texts: readonly string[]) => texts.map(literal).join(', ') 
 
 /**
  * Prepared statements are kept by name while a connection lives, so the name must identify the text. It is made when
- * asked for: not every `Sql` names its statements.
+ * first asked for: not every `Sql` names its statements.
  */
 export function named(machine: Machine, verb: string, text: string): Statement {
+  let name: string | undefined
   return {
     // PostgreSQL truncates names at 63 bytes; the hash comes first, so that it survives.
     get name() {
-      return `${createHash('sha1').update(text).digest('hex').slice(0, 12)}:${machine.name}:${verb}`.slice(0, 60)
+      name ??= `${createHash('sha1').update(text).digest('hex').slice(0, 12)}:${machine.name}:${verb}`.slice(0, 60)
+      return name
     },
     text: text.trim(),
   }

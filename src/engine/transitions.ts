@@ -83,6 +83,7 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
         ? await this.#applyAlike(steps, first, by, fields, where)
         : await this.#applyEach(steps, by)
       const lost = new Set(rows.map(({ id }) => id))
+      if (lost.size === 0) return lost
       const unsure = steps.filter((one) => lost.has(one.claim.id) && (isAgain || one.isAgain))
       for (const id of await this.#moved(unsure)) lost.delete(id)
       return lost
