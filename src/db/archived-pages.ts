@@ -162,15 +162,6 @@ export async function hasCopies(db: Database, page: Pick<SnapshotRow, 'id' | 'ur
   return (await withRetry(db, () => select.execute(db))).rows[0]!.others
 }
 
-/** The folder of the latest other copy of this page's URL, null without one. An SQL expression. */
-export function latestOtherCopy({ id, url_hash }: Pick<SnapshotRow, 'id' | 'url_hash'>): RawBuilder<string | null> {
-  return sql`(
-    select s.output_dir from archived_page a join snapshot s on s.id = a.snapshot_id
-    where a.url_hash = ${url_hash} and s.id <> ${id}::uuid and ${IS_SEALED}
-      and s.outcome in ('archived', 'partial')
-    order by a.number desc limit 1)`
-}
-
 /** Those of these URLs that a copy is here of, by their places: the folder of the latest. */
 export async function archivedAmong(db: Database, urls: readonly string[]): Promise<Map<number, string>> {
   const select = sql<{ place: number; output_dir: string }>`

@@ -1,4 +1,4 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { UrlList } from '../base/url-list.ts'
 import { domainOf } from '../base/urls.ts'
@@ -72,51 +72,11 @@ export async function lockCrawl(tx: Database, id: string): Promise<LockedCrawl |
   return rows[0]
 }
 
-/** What a page needs of its crawl, without the URLs. */
-export type CrawlOfPage = Pick<CrawlRow, (typeof CRAWL_OF_PAGE)[number]>
-
-/** What else must be known before a page is begun: expressions that are read with its crawl. */
-interface BeforePage {
-  readonly former: RawBuilder<string[]>
-  readonly earlier: RawBuilder<string | null>
+/** A crawl's folder; undefined when it was deleted. */
+export async function folderOfCrawl(db: Database, id: string): Promise<string | undefined> {
+  const select = sql<{ output_dir: string }>`select output_dir from crawl where id = ${id}`
+  return (await withRetry(db, () => select.execute(db))).rows[0]?.output_dir
 }
-
-const NOTHING_MORE: BeforePage = { former: sql`array[]::uuid[]`, earlier: sql`null::text` }
-
-export async function crawlOfPage(
-  db: Database,
-  id: string,
-  { former, earlier }: BeforePage = NOTHING_MORE,
-): Promise<(CrawlOfPage & { readonly former: string[]; readonly earlier: string | null }) | undefined> {
-  const select = db
-    .selectFrom('crawl')
-    .select(CRAWL_OF_PAGE)
-    .select([former.as('former'), earlier.as('earlier')])
-    .where('crawl.id', '=', id)
-  return await withRetry(db, () => select.executeTakeFirst())
-}
-
-const CRAWL_OF_PAGE = [
-  'id',
-  'max_depth',
-  'max_urls',
-  'max_size',
-  'tags',
-  'label',
-  'message',
-  'config',
-  'output_dir',
-  'unable',
-  'status',
-  'retry_at',
-  'claim_token',
-  'claimed_by',
-  'attempts',
-  'moved_by',
-  'created_at',
-  'modified_at',
-  'status_changed_at',
-] as const satisfies readonly (keyof CrawlTable)[]
 
 /**
  * Records which plugins could not be set up for a crawl, for the workers of its pages.

@@ -1,4 +1,4 @@
-import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { type SelectQueryBuilder, sql } from 'kysely'
 import { byIndex } from './by-index.ts'
 import { eachRow, type Visit } from './each-row.ts'
 import type { Home } from './home.ts'
@@ -96,24 +96,11 @@ export async function worksElsewhere({ db, dataDirId }: Home, id: string): Promi
   return rows.length > 0
 }
 
-/** Whose hooks are looked for: those of a page, or those of a crawl as a whole. */
-export type HookTarget = { readonly snapshotId: string } | { readonly crawlId: string }
-
-/** The processes of this data dir that supervise a live hook of the target, or the host that runs one. */
-export async function supervisorsOfHooks(home: Home, of: HookTarget): Promise<string[]> {
-  const select = sql<{ ids: string[] }>`select ${hookSupervisors(home, of)} as ids`
-  const { rows } = await withRetry(home.db, () => select.execute(home.db))
-  return rows[0]!.ids
-}
-
-/** The same as an expression. */
-export function hookSupervisors({ dataDirId }: Pick<Home, 'dataDirId'>, of: HookTarget): RawBuilder<string[]> {
-  const hooks =
-    'snapshotId' in of
-      ? sql`(snapshot_id = ${of.snapshotId}
-          or id in (select process_id from archive_result where snapshot_id = ${of.snapshotId} and status = 'started'))`
-      : sql`crawl_id = ${of.crawlId} and snapshot_id is null`
-  return sql`array(
-    select distinct parent_id from process
-    where ${IS_LIVE} and data_dir_id = ${dataDirId} and process_type = 'hook' and parent_id is not null and ${hooks})`
+/** The processes of this data dir that supervise a live hook of the crawl as a whole, or the host that runs one. */
+export async function supervisorsOfHooks({ db, dataDirId }: Home, crawlId: string): Promise<string[]> {
+  const select = sql<{ id: string }>`
+    select distinct parent_id as id from process
+    where ${IS_LIVE} and data_dir_id = ${dataDirId} and process_type = 'hook' and parent_id is not null
+      and crawl_id = ${crawlId} and snapshot_id is null`
+  return (await withRetry(db, () => select.execute(db))).rows.map(({ id }) => id)
 }

@@ -16,6 +16,8 @@ export interface QueueOptions {
   readonly fence?: (first: number) => string
   /** The columns in the `row` of a claim; by default all. Each costs time, wide ones most. */
   readonly columns?: readonly string[]
+  /** More columns in the `row` of a claim, made of what is `taken`, and of the `fence`: `(select ...) as name`. */
+  readonly besides?: string
   /** Which due rows come first; by default the oldest schedule. */
   readonly order?: 'oldest' | 'newest'
   /** The owner, and the values of `where` and `fence`, for claims that do not give them. */
@@ -50,7 +52,7 @@ export const LOWEST_ID = {
  */
 export function claimStatement(machine: Machine, options: QueueOptions, limit: number): Statement {
   const claim = claimOf(machine, options, limit)
-  return named(machine, `claim ${limit}`, `\n    with ${claim}\n    select taken.* from taken, ${RELAXED}`)
+  return named(machine, `claim ${limit}`, `\n    with ${claim}\n    select ${answered(options)} from taken, ${RELAXED}`)
 }
 
 /** The part of a claim that `claimStatement` and `settleAndClaimStatement` share. */
@@ -85,7 +87,8 @@ export function settleAndClaimStatement(
     'settle and claim',
     `
     with ${settledAlike(machine, names, where)}, ${renumbered}
-    select exists (select from moved) as engine_ended, taken.* from (values (true)) as one left join taken on true`,
+    select exists (select from moved) as engine_ended, ${answered(options)}
+    from (values (true)) as one left join taken on true`,
   )
 }
 
@@ -100,7 +103,8 @@ export function claimRowStatement(machine: Machine, options: QueueOptions): Stat
     machine,
     'claim row',
     `with ${fence}due as materialized (select ${seen(t)} ${from}
-      and work.${t.id} = $2::${machine.idType} for no key update of work), ${take} select * from taken`,
+      and work.${t.id} = $2::${machine.idType} for no key update of work), ${take}
+      select ${answered(options)} from taken`,
   )
 }
 
@@ -124,7 +128,7 @@ export function pickStatement(machine: Machine, options: QueueOptions, topN: num
     ), due as materialized (
       select id, (select min(was) from top) as was, expired_owner from top order by random() limit 1
     ), ${take}
-    select taken.* from due left join taken on true`,
+    select ${answered(options)} from due left join taken on true`,
   )
 }
 
@@ -158,6 +162,9 @@ function claimParts(
     )`,
   }
 }
+
+/** What a claim answers. */
+const answered = ({ besides }: QueueOptions) => (besides ? `taken.*, ${besides}` : 'taken.*')
 
 function returned({ columns: { id, status, attempts } }: Machine, { columns }: QueueOptions): string {
   if (!columns) return 'work.*'

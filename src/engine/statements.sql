@@ -75,7 +75,8 @@ with fence as (select 1 from job where id = $6 for share), due as materialized (
 ), taken as (
   select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
   from changed join due on due.id = changed."id"
-) select * from taken;
+)
+  select taken.* from taken;
 
 -- claims one of the first twenty rows, at random; $1 lease in seconds, $2, $3 cursor: schedule, id, $4 token,
 --   $5 owner, $6 value of `where`, $7 value of `fence`
@@ -131,7 +132,8 @@ and work."status" is not distinct from $3
   select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
   from changed join due on due.id = changed."id"
 )
-select exists (select from moved) as engine_ended, taken.* from (values (true)) as one left join taken on true;
+select exists (select from moved) as engine_ended, taken.*
+from (values (true)) as one left join taken on true;
 
 -- shows what is due; $1 limit, $2 value of `where`
 prepare "job: due" as

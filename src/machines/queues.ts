@@ -6,11 +6,11 @@ import { kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { withRetry } from '../db/retry.ts'
 import type { ScheduleRow } from '../db/schedules.ts'
-import type { SnapshotRow } from '../db/snapshots.ts'
 import type { QueueOptions } from '../engine/claim-statements.ts'
 import { ClaimLost, type Held } from '../engine/claimed.ts'
 import type { Machine } from '../engine/machine.ts'
 import { type Claimed, Queue } from '../engine/queue.ts'
+import { BEFORE_PAGE, type ClaimedPage } from './before-page.ts'
 import { binaryMachine } from './binary.ts'
 import { crawlMachine } from './crawl.ts'
 import { scheduleMachine } from './schedule.ts'
@@ -32,7 +32,7 @@ export type CrawlClaim<S extends 'queued' | 'started' = 'queued' | 'started'> = 
 export type SnapshotClaim<S extends 'queued' | 'started' = 'queued' | 'started'> = Claimed<
   typeof snapshotMachine,
   S,
-  SnapshotRow
+  ClaimedPage
 >
 
 /** The models whose rows are claimed. */
@@ -43,9 +43,9 @@ const CLAIMED = [crawlMachine, snapshotMachine, binaryMachine, scheduleMachine] 
  * repeated.
  */
 export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
-  constructor({ home, processId, term }: Owner, machine: M, where: Condition) {
+  constructor({ home, processId, term }: Owner, machine: M, where: Condition, options?: QueueOptions) {
     super(machine, kyselySql(home.db), {
-      ...{ ...FENCE, where: where.text, whereValues: where.values.length },
+      ...{ ...options, ...FENCE, where: where.text, whereValues: where.values.length },
       ...{ owner: processId, values: [...where.values, home.dataDirId, term] },
       retry: (work) => withRetry(home.db, work),
     })
@@ -60,7 +60,7 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
 
 // Every claim locks the row of its term FOR SHARE, so that no claim of an older term slips past a promotion.
 const FENCE: QueueOptions = {
-  fence: (first) => `select 1 from runner_term where data_dir_id = $${first} and term = $${first + 1}`,
+  fence: (first) => `select data_dir_id from runner_term where data_dir_id = $${first} and term = $${first + 1}`,
 }
 
 /** The crawls within a scope. */
@@ -78,9 +78,10 @@ export function snapshotQueue(
   owner: Owner,
   crawlWorkerId: string,
   scope: WorkScope,
-): Queue<typeof snapshotMachine, SnapshotRow> {
+): Queue<typeof snapshotMachine, ClaimedPage> {
   const text = (first: number) => `work.crawl_id = (select id from crawl where claimed_by = $${first} limit 1)`
-  return new OwnedQueue(owner, snapshotMachine, allOf([{ text, values: [crawlWorkerId] }, snapshotsWithin(scope)]))
+  const where = allOf([{ text, values: [crawlWorkerId] }, snapshotsWithin(scope)])
+  return new OwnedQueue(owner, snapshotMachine, where, { besides: BEFORE_PAGE })
 }
 
 /** The programs of the owner's machine. */

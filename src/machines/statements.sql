@@ -4,7 +4,8 @@
 -- claims the row that has been due the longest; $1 lease in seconds, $2, $3 cursor: schedule, id, $4 token, $5 owner,
 --   $6 data dir and $7 term of the fence
 prepare "crawl: claim 1" as
-with fence as (select 1 from runner_term where data_dir_id = $6 and term = $7 for share), due as materialized (
+with fence as (select data_dir_id from runner_term where data_dir_id = $6 and term = $7 for share),
+  due as materialized (
   select work."id" as id, work."retry_at" as was, work."claimed_by"::text as expired_owner from "crawl" as work, fence
   where work."status" in ('queued', 'started') and work."retry_at" <= now() and true and in_index_order()
     and (work."retry_at", work."id") >= ($2::timestamptz, $3::uuid)
@@ -185,7 +186,8 @@ select id::text from moved;
 -- claims the row that has been due the longest; $1 lease in seconds, $2, $3 cursor: schedule, id, $4 token, $5 owner,
 --   $6 crawl worker, $7 data dir and $8 term of the fence
 prepare "snapshot: claim 1" as
-with fence as (select 1 from runner_term where data_dir_id = $7 and term = $8 for share), due as materialized (
+with fence as (select data_dir_id from runner_term where data_dir_id = $7 and term = $8 for share),
+  due as materialized (
   select work."id" as id, work."retry_at" as was, work."claimed_by"::text as expired_owner from "snapshot" as work,
     fence
   where work."status" in ('queued', 'started') and work."retry_at" <= now() and work.crawl_id = (select id
@@ -204,7 +206,25 @@ with fence as (select 1 from runner_term where data_dir_id = $7 and term = $8 fo
   select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
   from changed join due on due.id = changed."id"
 )
-select taken.* from taken, (select set_config('synchronous_commit', 'off', true)) as relaxed;
+select taken.*, jsonb_build_object(
+  'crawl', (
+    select jsonb_build_object('id', id, 'max_depth', max_depth, 'max_size', max_size, 'config', config, 'output_dir',
+      output_dir, 'unable', unable)
+    from crawl where id = taken.crawl_id
+  ),
+  'former', array(
+    select distinct parent_id from process
+    where process.status in ('starting', 'running', 'draining')
+      and data_dir_id = (select data_dir_id from fence) and process_type = 'hook' and parent_id is not null
+      and (snapshot_id = taken.id
+        or id in (select process_id from archive_result where snapshot_id = taken.id and status = 'started'))
+  ),
+  'earlier', (
+    select s.output_dir from archived_page a join snapshot s on s.id = a.snapshot_id
+    where a.url_hash = taken.url_hash and s.id <> taken.id and s.status is not distinct from 'sealed'
+      and s.outcome in ('archived', 'partial')
+    order by a.number desc limit 1
+  )) as before from taken, (select set_config('synchronous_commit', 'off', true)) as relaxed;
 
 -- renews claims; $1 ids, $2 tokens, $3 lease in seconds
 prepare "snapshot: renew" as
@@ -369,7 +389,8 @@ select id::text from moved;
 -- claims the row that has been due the longest; $1 lease in seconds, $2, $3 cursor: schedule, id, $4 token, $5 owner,
 --   $6 machine, $7 data dir and $8 term of the fence
 prepare "binary: claim 1" as
-with fence as (select 1 from runner_term where data_dir_id = $7 and term = $8 for share), due as materialized (
+with fence as (select data_dir_id from runner_term where data_dir_id = $7 and term = $8 for share),
+  due as materialized (
   select work."id" as id, work."retry_at" as was, work."claimed_by"::text as expired_owner from "binary" as work, fence
   where work."status" in ('queued') and work."retry_at" <= now() and work.machine_id = $6 and (work."retry_at",
     work."id") >= ($2::timestamptz, $3::uuid)

@@ -5,7 +5,7 @@ import { FileLock } from '../base/file-lock.ts'
 import { urlDetails } from '../base/url-details.ts'
 import { UrlListBuilder } from '../base/url-list.ts'
 import { archivableUrl } from '../base/urls.ts'
-import { crawlById, crawlOfPage, outputDir } from '../db/crawls.ts'
+import { crawlById, folderOfCrawl, outputDir } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { snapshotById } from '../db/snapshots.ts'
 import { placeOf } from '../importers/archivebox/folders.ts'
@@ -128,8 +128,8 @@ async function mendPages(home: Home, id: string, place: PlaceOfPage, adoption: A
   adoption.before += 1
   adoption.crawls.add(place.crawl_id)
   if (existsSync(join(home.dataDir, place.output_dir, 'index.html'))) return
-  const [snapshot, crawl] = [await snapshotById(home.db, id), await crawlOfPage(home.db, place.crawl_id)]
-  if (snapshot?.status === 'sealed' && crawl) await writeSnapshotPages(home, snapshot, crawl)
+  const [snapshot, crawlDir] = [await snapshotById(home.db, id), await folderOfCrawl(home.db, place.crawl_id)]
+  if (snapshot?.status === 'sealed' && crawlDir) await writeSnapshotPages(home, snapshot, crawlDir)
 }
 
 const idOf = ({ id, bookmarkedAt }: SourceSnapshot) => adoptedId(`snapshot ${id}`, bookmarkedAt)
@@ -215,7 +215,7 @@ async function adopt(
   }
   const crawl = await adoptInto(home, collection, page)
   adoption.crawls.add(crawl)
-  await writeSnapshotPages(home, (await snapshotById(home.db, id))!, (await crawlOfPage(home.db, crawl))!)
+  await writeSnapshotPages(home, (await snapshotById(home.db, id))!, (await folderOfCrawl(home.db, crawl))!)
   adoption.taken += 1
   adoption.linked += taken.linked
   adoption.copied += taken.copied

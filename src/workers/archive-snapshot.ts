@@ -4,10 +4,7 @@ import { attemptName, HOSTED_LOG } from '../base/attempt-paths.ts'
 import { readSetting } from '../base/config.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { forgetEnds } from '../base/row-log.ts'
-import { latestOtherCopy } from '../db/archived-pages.ts'
 import { isFull } from '../db/counts.ts'
-import { crawlOfPage } from '../db/crawls.ts'
-import { hookSupervisors } from '../db/process-rows.ts'
 import { resultsOfPage } from '../db/results.ts'
 import type { Context } from '../engine/handlers.ts'
 import { ENDED, Ended, RELEASED } from '../engine/outcome.ts'
@@ -62,10 +59,7 @@ export async function archiveSnapshot(
   const { home } = owner
   const abort = tick.signal
   const snapshot = claim.row
-  const crawl = await crawlOfPage(home.db, snapshot.crawl_id, {
-    former: hookSupervisors(home, { snapshotId: snapshot.id }),
-    earlier: latestOtherCopy(snapshot),
-  })
+  const { crawl, former, earlier } = snapshot.before
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} was deleted`)
 
   const ofCrawl = crawlSettings(home.dataDir, context.settings, crawl.config)
@@ -82,7 +76,7 @@ export async function archiveSnapshot(
   const pageResults = new PageResults(owner, claim)
   const tree = new WorkTree(join(home.dataDir, snapshot.output_dir), () => pageResults.confirm())
   mkdirSync(tree.root, { recursive: true })
-  await endWorkers(owner, crawl.former)
+  await endWorkers(owner, former)
   const isAsked = !isGivenUp && hooks.length > 0
   const { refusal, delayMs, isForNow = false } = isAsked ? await permissionFor(owner, claim, asked, abort) : ALLOWED
   const isBegun = isAsked && refusal === undefined
@@ -99,7 +93,7 @@ export async function archiveSnapshot(
     snapshotId: snapshot.id,
     snapDir: tree.work,
     publishedDir: tree.root,
-    earlierDir: crawl.earlier && readSetting('REUSE_UNCHANGED', asked) ? join(home.dataDir, crawl.earlier) : undefined,
+    earlierDir: earlier !== null && readSetting('REUSE_UNCHANGED', asked) ? join(home.dataDir, earlier) : undefined,
     depth: snapshot.depth,
     url: snapshot.url,
   }

@@ -6,7 +6,7 @@ import { CRAWL_WACZ } from '../base/wacz/crawl-wacz.ts'
 import { hasCopies } from '../db/archived-pages.ts'
 import { crawlProgress } from '../db/crawl-progress.ts'
 import { crawlFacts, latestCrawls } from '../db/crawl-summaries.ts'
-import { type CrawlOfPage, type CrawlRow, crawlOfPage } from '../db/crawls.ts'
+import { type CrawlRow, folderOfCrawl } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { resultRecord, snapshotRecord } from '../db/records.ts'
 import { type ResultOfPage, resultsOfPage } from '../db/results.ts'
@@ -24,13 +24,14 @@ import { publishFile, publishFiles } from './publish-file.ts'
 
 /**
  * Writes index.html and index.jsonl of a snapshot that is sealed or about to be, or only listed.
+ * @param crawlDir its crawl's folder
  * @param known its results in order, whether its URL has other copies, and its tags; read from the database when not
  *   given
  */
 export async function writeSnapshotPages(
   home: Home,
   snapshot: SnapshotRow,
-  crawl: CrawlOfPage,
+  crawlDir: string,
   known?: { readonly results: readonly ResultOfPage[]; readonly isCopied: boolean; readonly tags: readonly string[] },
 ): Promise<void> {
   const { db, dataDir } = home
@@ -54,7 +55,7 @@ export async function writeSnapshotPages(
     tags,
     notes: snapshot.notes,
     bookmarkedAt: snapshot.bookmarked_at,
-    crawlPath: relative(snapshot.output_dir, crawl.output_dir),
+    crawlPath: relative(snapshot.output_dir, crawlDir),
     topPath: above,
     copiesPath: isCopied ? `${above}/${copiesFile(snapshot.url_hash.toString('hex'))}` : undefined,
     outputs: packCopies(
@@ -133,8 +134,8 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
  */
 export async function writeArchivePage(home: Home): Promise<boolean> {
   const index = await updateArchiveIndex(home, async ({ id, crawl_id }) => {
-    const [snapshot, crawl] = [await snapshotById(home.db, id), await crawlOfPage(home.db, crawl_id)]
-    if (snapshot?.status === 'sealed' && crawl) await writeSnapshotPages(home, snapshot, crawl)
+    const [snapshot, crawlDir] = [await snapshotById(home.db, id), await folderOfCrawl(home.db, crawl_id)]
+    if (snapshot?.status === 'sealed' && crawlDir) await writeSnapshotPages(home, snapshot, crawlDir)
   })
   if (!index) return false
   const { crawls, totals } = await latestCrawls(home.db)

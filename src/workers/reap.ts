@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import type { Home } from '../db/home.ts'
-import { childRows, type HookTarget, supervisorsOfHooks, worksElsewhere } from '../db/process-rows.ts'
+import { childRows, supervisorsOfHooks, worksElsewhere } from '../db/process-rows.ts'
 import { isRunner, liveRows, markEnded } from '../db/processes.ts'
 import { transact } from '../db/retry.ts'
 import { type Owner, requeueClaimsOf } from '../machines/queues.ts'
@@ -73,14 +73,14 @@ export async function endExpiredOwner({ home, processId }: Owner, ownerId: strin
 }
 
 /**
- * Ends a worker that still runs a hook on a page or crawl that was taken away from it (paused and resumed, say) and has
- * not noticed yet, before the work begins again. Processes of another data dir are left alone.
+ * Ends workers that still run a hook on a page that was taken away from them (paused and resumed, say) and have not
+ * noticed yet, before the work begins again; never the owner itself. What else they have at work is not to blame.
  */
-export async function endFormerWorkers(owner: Owner, of: HookTarget): Promise<void> {
-  await endWorkers(owner, await supervisorsOfHooks(owner.home, of))
-}
-
-/** Ends these workers, except the owner itself. What else they have at work is not to blame. */
 export async function endWorkers({ home, processId }: Owner, ids: readonly string[]): Promise<void> {
   for (const id of ids) if (id !== processId) await reapWorker(home, id, null, false)
+}
+
+/** The same for a crawl, whose hooks are those of no page. */
+export async function endFormerWorkers(owner: Owner, crawlId: string): Promise<void> {
+  await endWorkers(owner, await supervisorsOfHooks(owner.home, crawlId))
 }

@@ -33,7 +33,7 @@ export async function writePagesOf(
   for (let after: string | undefined, isMore = true; isMore; ) {
     const snapshots = await snapshotsIn(home.db, crawl.id, status, { after, limit: BATCH, only })
     for (const snapshot of snapshots) {
-      await writeSnapshotPages(home, snapshot, crawl).catch((error: unknown) => {
+      await writeSnapshotPages(home, snapshot, crawl.output_dir).catch((error: unknown) => {
         if (isDatabaseAway(error)) throw error
         failures.push(error)
       })

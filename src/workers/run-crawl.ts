@@ -79,7 +79,7 @@ export async function runCrawl(
   const mayBegin = () => hasSpace() && !excludes(scope, 'snapshot') && !stop.drain.aborted && !abort.aborted
   // Nothing prepares a crawl for which workers were kept: a page can begin while we look after the rest.
   if (isQueued(claim) && pool.size > 0 && !first.isHeld && mayBegin()) await pool.fill(1)
-  await endFormerWorkers(owner, { crawlId: crawl.id })
+  await endFormerWorkers(owner, crawl.id)
   const services = new Services(context, queue, sequence, started, abort)
   await services.start()
   // A page that is begun in a stop comes to nothing, and would count as tried.

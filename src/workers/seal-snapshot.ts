@@ -1,7 +1,6 @@
 import { failpoint } from '../base/failpoint.ts'
 import type { PageEnd } from '../base/log.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
-import type { CrawlOfPage } from '../db/crawls.ts'
 import { transact, withRetry } from '../db/retry.ts'
 import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/claimed.ts'
@@ -9,6 +8,7 @@ import type { Context } from '../engine/handlers.ts'
 import type { Hook } from '../hooks/discover.ts'
 import type { SnapshotRecord } from '../hooks/records.ts'
 import type { WorkTree } from '../hooks/work-tree.ts'
+import type { CrawlOfPage } from '../machines/before-page.ts'
 import { ALL_ENDED, type FinishedPage, finishPage, skipOpenResults } from '../machines/finish-page.ts'
 import { judgeResults } from '../machines/judge.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
@@ -60,7 +60,7 @@ export async function sealSnapshot(
   const judged = judgeResults(tree.root, latest(results))
   const verdict = whyNone !== undefined && results.length === 0 ? { ...judged, cause: whyNone } : judged
   const sealed = { ...claim.row, output_size, title, ...verdict, status: 'sealed', status_changed_at: now } as const
-  await writeSnapshotPages(owner.home, sealed, crawl, finished)
+  await writeSnapshotPages(owner.home, sealed, crawl.output_dir, finished)
   await failpoint('publish.page_written')
   const written = { ...verdict, title, output_size }
   const next = await queue.moveAndClaim(claim, 'seal', tick.next?.(), owner.processId, written, ALL_ENDED)

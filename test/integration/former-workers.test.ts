@@ -31,7 +31,7 @@ it('a former worker is ended with its hook, and no page beside is to blame; one 
   await queuedPages(home, ['http://127.0.0.1:9/'])
   const theirs = await workerWithHook(uuidv7())
   const ours = await workerWithHook(registry.home.dataDirId)
-  await endFormerWorkers({ home: registry.home, processId: registry.ownId, term: 1 }, { crawlId })
+  await endFormerWorkers({ home: registry.home, processId: registry.ownId, term: 1 }, crawlId)
   expect(ours.filter(isThere)).toEqual([])
   expect(theirs.filter(isThere)).toEqual(theirs)
   expect(await home.query('select claimed_by, attempts from snapshot')).toEqual([{ claimed_by: null, attempts: 0 }])

@@ -20,6 +20,7 @@ import { insertStarting, registerRunner } from '../../src/db/processes.ts'
 import { demote, goToGate, isHandoffRequested, type Place, requestHandoff } from '../../src/db/runners.ts'
 import { lostLeaderIn } from '../../src/db/terms.ts'
 import { handledWithin } from '../../src/machines/handled.ts'
+import { snapshotQueue } from '../../src/machines/queues.ts'
 import { ownIdentity } from '../../src/processes/identity.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
 import { presentRows } from '../../src/processes/presence.ts'
@@ -128,6 +129,7 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
   } as const
   const row = { ...values, id: uuidv7(), standby: false }
   let me: Place | undefined
+  let term = 0
   await watch('look for a fight', () => holdOffToRespect(home))
   await watch('register', async () => {
     me = await registerRunner(home, row, identity)
@@ -146,7 +148,9 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
     found.lost = (await lostLeaderIn(home, place)) ? 1 : 0
   })
   await watch('promote', async () => {
-    found.claims = (await promote(home, runner))!.requeued
+    const lead = (await promote(home, runner))!
+    found.claims = lead.requeued
+    term = lead.number
   })
   await watch('beat', () => heartbeat(home, runner.id, identity, null))
   await watch('was it asked', () => isHandoffRequested(home, runner.id))
@@ -169,9 +173,20 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
     parentId: runner.id,
     runnerId: runner.id,
   })
-  await watch('end former workers', () =>
-    endFormerWorkers({ ...context.owner, processId: id }, { snapshotId: uuidv7() }),
-  )
+  await watch('end former workers', () => endFormerWorkers({ ...context.owner, processId: id }, uuidv7()))
+  const page = uuidv7()
+  await sql`
+    with c as (
+      insert into crawl (id, urls, output_dir, status, claimed_by, claim_token)
+      values (${page}, 'u', 'x', 'started', ${runner.id}, ${page})
+    ) insert into snapshot (id, crawl_id, url, url_hash, output_dir)
+    values (${page}, ${page}, 'https://example.com', '', 'x')`.execute(db)
+  await watch('claim a page', async () => {
+    expect((await snapshotQueue({ ...context.owner, term }, runner.id, {}).next())?.row.before.crawl).toMatchObject({
+      id: page,
+    })
+  })
+  await sql`delete from crawl where id = ${page}`.execute(db)
   await watch('count what was handled', () => handledWithin(db, 3_600))
   await watch('show all', () =>
     gather({ home, kind: 'embedded', settings: context.settings, untilBack: async () => {}, close: async () => {} }),

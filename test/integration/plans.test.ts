@@ -4,13 +4,10 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
 import { uuidv7 } from '../../src/base/ids.ts'
-import { latestOtherCopy } from '../../src/db/archived-pages.ts'
 import { addUpCounts } from '../../src/db/counts.ts'
-import { crawlOfPage } from '../../src/db/crawls.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
 import { bytesOfHost } from '../../src/db/host-use.ts'
-import { hookSupervisors } from '../../src/db/process-rows.ts'
 import { insertStarting } from '../../src/db/processes.ts'
 import { insertSnapshots, openSnapshots } from '../../src/db/snapshots.ts'
 import { ALL_ENDED, finishPage, skipOpenResults } from '../../src/machines/finish-page.ts'
@@ -130,12 +127,6 @@ async function onePage(watch: (name: string, step: () => Promise<unknown>) => Pr
     claim = await queue.next()
   })
   expect(claim).toBeDefined()
-  await watch('its crawl', () =>
-    crawlOfPage(db, crawlId, {
-      former: hookSupervisors(worker.home, { snapshotId: claim!.id }),
-      earlier: latestOtherCopy(claim!.row),
-    }),
-  )
   await watch('renew', () => queue.renew([claim!]))
   await watch('prepare its results', async () => {
     results = await prepareResults(worker, claim!, HOOKS, worker.processId)

@@ -211,13 +211,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await crawls.insertCrawl(db, newCrawl('https://example.com/c'), uuidv7(), by)
   },
   'db/crawls.ts lockCrawl': () => crawls.lockCrawl(db, crawl),
-  'db/process-rows.ts hookSupervisors': () => Promise.resolve(), // In the next.
-  'db/crawls.ts crawlOfPage': () =>
-    crawls.crawlOfPage(db, crawl, {
-      former: rows.hookSupervisors(home, { snapshotId: other }),
-      earlier: archived.latestOtherCopy({ id: other, url_hash: Buffer.alloc(32) }),
-    }),
-  'db/crawls.ts without former workers': () => crawls.crawlOfPage(db, crawl),
+  'db/crawls.ts folderOfCrawl': () => crawls.folderOfCrawl(db, crawl),
   'db/crawls.ts writeUnable': () => crawls.writeUnable(db, { id: crawl, token: worker }, new Map()),
   'db/crawls.ts crawlById': () => crawls.crawlById(db, crawl),
   'db/database.ts connectAhead': () => connectAhead(db),
@@ -257,10 +251,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/processes.ts liveRows': () => processes.liveRows(home),
   'db/heartbeats.ts heartbeat': () => heartbeat(home, other, identity, null),
   'db/process-rows.ts worksElsewhere': () => rows.worksElsewhere(home, other),
-  'db/process-rows.ts supervisorsOfHooks': async () => {
-    await rows.supervisorsOfHooks(home, { crawlId: other })
-    await rows.supervisorsOfHooks(home, { snapshotId: other })
-  },
+  'db/process-rows.ts supervisorsOfHooks': () => rows.supervisorsOfHooks(home, other),
   'db/crawl-hooks.ts crawlHooks': () => crawlHooks(home, other, other),
   'db/cancelled-pages.ts cancelledPages': () => cancelledPages(db, 500),
   'db/cancelled-pages.ts lookAgainLater': () => lookAgainLater(db, [other]),
@@ -439,10 +430,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/queues.ts requeueClaimsOf': () => queues.requeueClaimsOf(db, [other]),
   'machines/reconcile-schedules.ts reconcileSchedules': () => reconcileSchedules(db),
   'machines/handled.ts handledWithin': () => handledWithin(db, 60),
-  'workers/reap.ts endFormerWorkers': async () => {
-    await endFormerWorkers(owner(), { crawlId: other })
-    await endFormerWorkers(owner(), { snapshotId: other })
-  },
+  'workers/reap.ts endFormerWorkers': () => endFormerWorkers(owner(), other),
   'db/counts.ts addUpCounts': async () => {
     const [page] = await addCrawlWithPages(db, newCrawl())
     await tags.changeTags(db, [page!], { add: ['brief'], remove: [] })
