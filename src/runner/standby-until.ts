@@ -6,7 +6,7 @@ import { identityIn, isRunner, type LiveRow } from '../db/processes.ts'
 import type { Place } from '../db/runners.ts'
 import type { ProcessType } from '../db/tables.ts'
 import { livenessOf } from '../processes/identity.ts'
-import { presentRows } from '../processes/presence.ts'
+import { presenceOf, presentRows } from '../processes/presence.ts'
 import { holdOffToRespect, type LeadHoldOff } from './lead-hold-off.ts'
 import { foregroundRunnerOwner, newestLiveProcess, runtimeStackComponentLabel, runtimeStackOwner } from './ownership.ts'
 import { Silence } from './silence.ts'
@@ -44,7 +44,7 @@ export interface Resumed {
  * @param inTheWay all processes that are; the last one is named
  */
 async function standbyWhile(
-  { log, stop, bell, away, waitsFor = () => {} }: StandbyOptions,
+  { home, log, stop, bell, away, waitsFor = () => {} }: StandbyOptions,
   inTheWay: () => Promise<readonly LiveRow[]>,
   why = sayWho,
 ): Promise<Resumed> {
@@ -60,7 +60,7 @@ async function standbyWhile(
       if (!last) log.info(why(row))
       waitsFor(why(row))
       last = row
-      await untilGone(row, bell, stop)
+      await untilGone(home, row, bell, stop)
     } catch (error) {
       away(error)
       await bell.wait(AWAY_MS, stop.drain)
@@ -128,12 +128,12 @@ function other(row: LiveRow | undefined, id: string): LiveRow[] {
 }
 
 /**
- * Returns when the process ends, which the kernel tells; or when its row is worth another look, as for one that we
- * cannot see.
+ * Returns when the process has ended, maybe just before, which the kernel tells; or when its row is worth another look,
+ * as for one that we cannot see.
  */
-async function untilGone(row: LiveRow, bell: Bell, stop: Stop): Promise<void> {
+async function untilGone(home: Home, row: LiveRow, bell: Bell, stop: Stop): Promise<void> {
   const identity = identityIn(row)!
-  const isSeen = (await livenessOf(identity)) === 'alive'
+  const isSeen = (await presenceOf(home, row)) !== 'unseen'
   const end = performance.now() + ROWS_MS
   while (performance.now() < end && !stop.drain.aborted) {
     if (isSeen && (await livenessOf(identity)) === 'gone') return

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Bell } from '../../src/base/abort.ts'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
 import { Log } from '../../src/base/log.ts'
@@ -155,6 +156,21 @@ describe('standing by', () => {
     await newer.end()
     expect(await waiting).toMatchObject({ resumed: true, previousOwnerPid: newer.pid })
     expect(said).toHaveLength(2)
+  })
+
+  it('does not wait for one that has ended since its row was read', async () => {
+    const older = await command('server')
+    const newer = await command('server')
+    const { bell, ...known } = options()
+    const waits = vi.spyOn(bell, 'wait')
+    const waitsFor = (why: string | null) => {
+      if (why === null) return
+      process.kill(newer.pid, 'SIGKILL')
+      while (!/\) [ZX] /.test(readFileSync(`/proc/${newer.pid}/stat`, 'utf8'))); // The kernel takes a moment.
+    }
+    const waited = await standbyUntilLeaderNeeded({ ...known, bell, waitsFor }, older.id, { type: 'server' })
+    expect(waited).toMatchObject({ resumed: true, previousOwnerPid: newer.pid })
+    expect(waits).not.toHaveBeenCalled()
   })
 
   it('is over at once for the owner of the stack, and ends without it when we are told to stop', async () => {
