@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
-import { again, Queue, type Sql, type Statement } from '../../src/engine/index.ts'
+import { again, type Claimed, Queue, type Sql, type Statement } from '../../src/engine/index.ts'
 import { addJobs, JOB_TABLE, type Job, job, queueOf, TRANSITION_TABLE } from '../fixtures/engine/job.ts'
 import { useDatabases } from '../support/engine.ts'
 
 const databases = useDatabases()
 const make = () => databases.make(JOB_TABLE, TRANSITION_TABLE)
+
+type Doubled = Job & { readonly double: number }
 
 describe('claims', () => {
   it('of one due row by many at once: exactly one wins, whichever way it is asked for', async () => {
@@ -198,6 +200,21 @@ describe('claims', () => {
       await queue.release(found[0]!)
     }
     expect(await queue.due(5, ['theirs'])).toMatchObject([{ id: '2' }])
+  })
+
+  it('bring along what is asked for besides', async () => {
+    const database = await make()
+    await addJobs(database, 3)
+    const queue = new Queue<typeof job, Doubled>(job, database.sql, {
+      besides: '(select taken.id * 2)::int as double',
+    })
+    const [claim] = await queue.claim()
+    expect(claim?.row.double).toBe(2)
+    expect(await queue.pick(1)).toMatchObject({ id: '2', row: { double: 4 } })
+    const next = await queue.moveAndClaim(claim as Claimed<typeof job, 'queued', Doubled>, 'finish', {})
+    expect(next?.row.double).toBe(6)
+    await queue.release(next!)
+    expect((await queue.claimRow('3'))?.row.double).toBe(6)
   })
 
   it('go by the clock of the database: whatever the clock of the program says', async () => {

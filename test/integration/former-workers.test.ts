@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { uuidv7 } from '../../src/base/ids.ts'
+import { snapshotQueue } from '../../src/machines/queues.ts'
 import { endFormerWorkers } from '../../src/workers/reap.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { isThere } from '../support/processes.ts'
@@ -35,4 +36,50 @@ it('a former worker is ended with its hook, and no page beside is to blame; one 
   expect(ours.filter(isThere)).toEqual([])
   expect(theirs.filter(isThere)).toEqual(theirs)
   expect(await home.query('select claimed_by, attempts from snapshot')).toEqual([{ claimed_by: null, attempts: 0 }])
+})
+
+it('the claim of a page says whose hooks still work on it, what its crawl is, and where the latest other copy lies', async () => {
+  const url = 'http://127.0.0.1:9/'
+  const [first, second, third] = [
+    await queuedPages(home, [url]),
+    await queuedPages(home, [url]),
+    await queuedPages(home, [url]),
+  ]
+  const runnerId = registry.ownId
+  await registry.announce({ runnerId }) // Which makes the term.
+  const owner = { home: registry.home, processId: runnerId, term: 1 }
+  const hookOf = async (snapshotId: string, dataDirId = registry.home.dataDirId) => {
+    const worker = await registry.announce({ processType: 'worker', parentId: runnerId, runnerId })
+    const hook = await registry.announce({ processType: 'hook', parentId: worker, runnerId, snapshotId })
+    await home.query('update process set data_dir_id = $1 where id = $2', [dataDirId, hook])
+    return { worker, hook }
+  }
+  for (const { pages } of [first, second])
+    await home.query(
+      `update snapshot set status = 'sealed', outcome = 'archived', retry_at = null where id = any($1)`,
+      [pages],
+    )
+  await home.query(
+    `update snapshot set status = 'sealed', outcome = 'failed', cause = 'x', retry_at = null where id = any($1)`,
+    [(await queuedPages(home, [url])).pages],
+  )
+  const former = await hookOf(third.pages[0]!)
+  await hookOf(third.pages[0]!, uuidv7())
+  await hookOf(second.pages[0]!)
+  const ended = await hookOf(third.pages[0]!)
+  await home.query(`update process set status = 'exited', ended_at = now() where id = $1`, [ended.hook])
+  await home.query(
+    `update crawl set claimed_by = $1, claim_token = $1, max_size = 7, unable = '{"wget": "why"}' where id = $2`,
+    [runnerId, third.crawl],
+  )
+  const [folder] = await home.query<{ output_dir: string }>('select output_dir from snapshot where id = any($1)', [
+    second.pages,
+  ])
+  const claim = await snapshotQueue(owner, runnerId, {}).next()
+  expect(claim).toMatchObject({ id: third.pages[0], row: { url } })
+  expect(claim?.row.before).toMatchObject({
+    crawl: { id: third.crawl, max_size: 7, unable: { wget: 'why' }, config: expect.any(Object) },
+    former: [former.worker],
+    earlier: folder!.output_dir,
+  })
 })
