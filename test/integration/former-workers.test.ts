@@ -4,8 +4,10 @@ import { snapshotQueue } from '../../src/machines/queues.ts'
 import { endFormerWorkers } from '../../src/workers/reap.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { isThere } from '../support/processes.ts'
+import { eventually } from '../support/program.ts'
 import { queuedPages } from '../support/queued.ts'
 import { Registry } from '../support/registry.ts'
+import { startSite } from '../support/site.ts'
 
 const homes = useHomes()
 let home: TestHome
@@ -82,4 +84,26 @@ it('the claim of a page says whose hooks still work on it, what its crawl is, an
     former: [former.worker],
     earlier: folder!.output_dir,
   })
+})
+
+it('a former worker of a page is ended before the page is begun again', async () => {
+  const site = await startSite(1)
+  try {
+    await home.run(['add', '--index-only', '--plugins', 'html', `${site.url}/page-1.html`])
+    const [page] = await home.query<{ id: string; crawl_id: string }>('select id, crawl_id from snapshot')
+    const runner = home.start(['run'])
+    await eventually(() => runner.stderr.includes('leading'))
+    const runnerId = await home.value<string>(`select id from process where worker_type = 'worker_runner'`)
+    const values = { processType: 'worker', workerType: 'snapshot', runnerId } as const
+    const worker = await registry.start('sleep 1000', values)
+    const hook = { processType: 'hook', parentId: worker.row.id, runnerId, snapshotId: page!.id } as const
+    const pids = [worker.pid, (await registry.start('sleep 1000', hook)).pid]
+    await home.run(['crawl', 'resume', page!.crawl_id])
+    await eventually(() => home.value<boolean>(`select status = 'sealed' from snapshot`))
+    expect(pids.filter(isThere)).toEqual([])
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(0)
+  } finally {
+    await site.close()
+  }
 })

@@ -164,4 +164,12 @@ export const RUNNER: readonly Mutant[] = [
     test: 'test/crash/standby.test.ts',
     only: 'outlives the signal that follows it',
   },
+  {
+    name: 'a standby takes a leader that has just died for one that it cannot see',
+    file: 'src/runner/standby-until.ts',
+    find: "(await presenceOf(home, row)) !== 'unseen'",
+    replacement: "(await presenceOf(home, row)) === 'there'",
+    test: 'test/integration/ownership.test.ts',
+    only: 'does not wait for one that has ended',
+  },
 ]

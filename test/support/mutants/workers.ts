@@ -202,4 +202,12 @@ export const WORKERS: readonly Mutant[] = [
     test: 'test/unit/laned-worker.test.ts',
     only: 'ends at once in a worker that has ended',
   },
+  {
+    name: 'a former worker of a page goes on beside the next one',
+    file: 'src/workers/archive-snapshot.ts',
+    find: '  await endWorkers(owner, former)\n',
+    replacement: '',
+    test: 'test/integration/former-workers.test.ts',
+    only: 'a former worker of a page',
+  },
 ]
