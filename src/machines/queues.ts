@@ -43,7 +43,7 @@ const CLAIMED = [crawlMachine, snapshotMachine, binaryMachine, scheduleMachine] 
  * repeated.
  */
 export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
-  constructor({ home, processId, term }: Owner, machine: M, where: Condition, options?: QueueOptions) {
+  constructor({ home, processId, term }: Owner, machine: M, where: Condition, options?: Pick<QueueOptions, 'besides'>) {
     super(machine, kyselySql(home.db), {
       ...{ ...options, ...FENCE, where: where.text, whereValues: where.values.length },
       ...{ owner: processId, values: [...where.values, home.dataDirId, term] },
