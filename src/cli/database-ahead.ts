@@ -3,10 +3,13 @@ import { resolve } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { knownDataDirId } from '../base/data-dir-id.ts'
 import { applicationName, type Database, type DatabaseOptions, openDatabase } from '../db/database.ts'
-import { likelyAddress, urlOf } from '../db/embedded/server.ts'
+import { leaveServer, likelyAddress, urlOf } from '../db/embedded/server.ts'
 import type { Home } from '../db/home.ts'
 import { giveUp } from './give-up.ts'
 import { ledHome } from './led-home.ts'
+
+/** How commands connect, where nothing else is said. */
+export const COMMAND: DatabaseOptions = { name: applicationName('cli') }
 
 /** Connections to an embedded server that seems to serve. Whether it does shows with the first statement. */
 export interface LikelyDatabase {
@@ -24,11 +27,11 @@ export function likelyDatabase(dataDir: string, connection: DatabaseOptions): Li
 }
 
 /** Connects to the embedded server of a data dir and asks who leads; undefined: no server seems to serve. */
-export async function askAhead(path: string): Promise<DatabaseAhead | undefined> {
+export async function askAhead(path: string, connection: DatabaseOptions): Promise<DatabaseAhead | undefined> {
   try {
     const dataDir = realpathSync(resolve(path))
     const dataDirId = knownDataDirId(dataDir)
-    const likely = dataDirId === undefined ? undefined : likelyDatabase(dataDir, { name: applicationName('cli') })
+    const likely = dataDirId === undefined ? undefined : likelyDatabase(dataDir, connection)
     if (dataDirId === undefined || !likely) return undefined
     const led = ledHome(likely.db, { databaseUrl: likely.url, dataDir, dataDirId })
     led.catch(() => {}) // Whoever takes it sees the failure.
@@ -60,8 +63,10 @@ export class DatabaseAhead {
     return likely
   }
 
-  /** Closes it, unless somebody has taken it. */
+  /** Closes it, unless somebody has taken it. Whoever left the server meanwhile left it to us. */
   async close(): Promise<void> {
-    if (this.#likely) await giveUp(this.#likely.db)
+    if (!this.#likely) return
+    await giveUp(this.#likely.db)
+    await leaveServer(this.#dataDir)
   }
 }

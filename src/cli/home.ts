@@ -6,14 +6,7 @@ import { AppError, EXIT, UsageError } from '../base/errors.ts'
 import { uuidv7 } from '../base/ids.ts'
 import { Removal } from '../base/removal.ts'
 import { shownCommand } from '../base/shown-command.ts'
-import {
-  applicationName,
-  connectAhead,
-  type Database,
-  type DatabaseOptions,
-  openDatabase,
-  ping,
-} from '../db/database.ts'
+import { connectAhead, type Database, type DatabaseOptions, openDatabase, ping } from '../db/database.ts'
 import { forgetOriginalServer } from '../db/embedded/copied.ts'
 import { enterServer, leaveServer, reviveServer, urlOf } from '../db/embedded/server.ts'
 import { heartbeatWhileWaiting } from '../db/heartbeats.ts'
@@ -25,7 +18,7 @@ import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { currentMachine } from '../processes/machine.ts'
 import { startedBy } from '../processes/presence.ts'
-import { type LikelyDatabase, likelyDatabase } from './database-ahead.ts'
+import { COMMAND, type LikelyDatabase, likelyDatabase } from './database-ahead.ts'
 import { type Behind, Door, databaseWaitMs } from './door.ts'
 import { giveUp, leaveTime } from './give-up.ts'
 import { isLed, ledHome } from './led-home.ts'
@@ -97,11 +90,7 @@ export async function openHome(
   options: GlobalOptions,
   create: 'never' | 'if-empty' | 'force',
   say: (line: string) => void,
-  {
-    connection = { name: applicationName('cli') },
-    waitMs: doorMs = databaseWaitMs(options),
-    isBrief = false,
-  }: OpenOptions = {},
+  { connection = COMMAND, waitMs: doorMs = databaseWaitMs(options), isBrief = false }: OpenOptions = {},
 ): Promise<OpenHome> {
   const dataDir = openDataDir(options.dataDir, create)
   const id = await dataDirId(dataDir, () => {
@@ -139,7 +128,7 @@ export async function openHome(
   // The lock is taken by a program of its own, which takes its time while we connect.
   const entering = openDatabaseOf(options, dataDir, say, door)
   entering.catch(() => {}) // It is awaited below.
-  if (early) void connectAhead(early.db)
+  if (early && !early.led) void connectAhead(early.db)
   const server = await entering.catch(async (error: unknown) => {
     if (early) await giveUp(early.db)
     throw error
@@ -153,6 +142,9 @@ export async function openHome(
         : openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
     db = open
     const home = await door.connect(server, async () => {
+      // What it was asked ahead still holds: nobody stops the server now, and a runner looks at its schema once more.
+      const seen = server.wasUp && early?.url === server.url ? await early.led : undefined
+      if (seen) return seen
       const applied = await migrate(open, server.url, say)
       // The names of the steps tell something only where there was a schema before.
       if (applied.includes('init')) {

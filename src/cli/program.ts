@@ -40,7 +40,7 @@ export function commandTree(): Command {
 
   registerAdd(root, (whenPlaced) => asked(true, whenPlaced))
 
-  registerRun(root, asked)
+  registerRun(root, (whenPlaced) => asked(true, whenPlaced))
 
   verb(root, 'status', 'who leads, what runs, what is queued, what failed', [
     'archivebox-ts status',

@@ -4,6 +4,7 @@ import { registerRun } from './verbs/run.ts'
 /** The program with `run` alone, which others wait for: the runner that it takes over from has stopped its work. */
 export async function program(argv: readonly string[]): Promise<void> {
   const root = rootCommand()
-  registerRun(root, askedBy(root))
+  const asked = askedBy(root)
+  registerRun(root, (whenPlaced) => asked(true, whenPlaced))
   await parse(root, argv)
 }

@@ -1,8 +1,6 @@
 import { sleep } from '../../base/abort.ts'
-import { uuidv7 } from '../../base/ids.ts'
 import { atLeast, Log, type LogLine, toAll, toFile } from '../../base/log.ts'
 import { allPages } from '../../db/counts.ts'
-import { applicationName, STATEMENT_MS } from '../../db/database.ts'
 import type { Home } from '../../db/home.ts'
 import { run } from '../../runner/run.ts'
 import { Cues, PARENT_ENV } from '../cues.ts'
@@ -15,6 +13,7 @@ import { askedFor, queueRecords } from '../queue-records.ts'
 import { readInput } from '../records/input.ts'
 import { graceMs, scopeOf, type WorkOptions, workOptions } from '../run-options.ts'
 import { RunTally } from '../run-tally.ts'
+import { runnerConnection } from '../runner-connection.ts'
 import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
 import { logLevel, terminal, terminalSink } from '../terminal.ts'
@@ -30,25 +29,23 @@ const LEAVE_MS = 500
 /** When a runner looks for what is wrong with the machine: it leads by then, if it can. */
 const LOOK_AFTER_MS = 300
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-/** The loop, the heartbeat, the reaping of workers, and what is done beside them do not wait for each other. */
-const CONNECTIONS = 5
 
 /** What that command hears of us when a page ended: it looks. */
 const PAGE_ENDED = 'page'
 
 /**
  * `run`: be the runner.
+ * @param id of its row
  * @param input `-`: queue the records on stdin, work on those, and leave
  */
-export async function runVerb(options: Asked, verb: RunVerbOptions, input?: string): Promise<void> {
+export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, input?: string): Promise<void> {
   terminal.json = options.json === true
   const work = workOptions(verb, input)
   const asked = input === undefined ? undefined : askedFor((await readInput([input], 'record')).lines)
-  const id = uuidv7()
   const cues = new Cues()
   if (!(await cues.next())) return
   const open = await openHome(options, 'if-empty', (line) => terminal.say(line), {
-    connection: { name: applicationName('runner', id), connections: CONNECTIONS, statementMs: STATEMENT_MS },
+    connection: runnerConnection(id),
     waitMs: databaseWaitMs(options, 'run'),
   })
   const { home, settings } = open

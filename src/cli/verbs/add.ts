@@ -2,7 +2,6 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import { FORMATS } from '../../importers/formats.ts'
 import type { AddOptions } from '../commands/add.ts'
-import type { DatabaseAhead } from '../database-ahead.ts'
 import { limitOptions } from '../records/register.ts'
 import type { Asked, Place } from '../settings.ts'
 import { verb } from '../verb.ts'
@@ -35,19 +34,14 @@ export function registerAdd(
     .option('--dry-run', 'only say what would be added')
     .option('--demo', 'a small site that this program serves on loopback for the purpose')
     .action(async (urls: string[], options: AddOptions) => {
-      const { askAhead } = await import('../database-ahead.ts')
+      const { COMMAND } = await import('../database-ahead.ts')
+      const { withDatabaseAhead } = await import('../with-database-ahead.ts')
       // Whoever reads a list may take long, and a server with connections is not stopped by those who leave it.
       const isAtHand = urls.length > 0 && !urls.includes('-') && options.file === undefined
-      let ahead: DatabaseAhead | undefined
-      try {
-        const given = await asked(async ({ DATA_DIR, DATABASE_URL }) => {
-          ahead = DATABASE_URL || !isAtHand ? undefined : await askAhead(DATA_DIR)
-        })
+      await withDatabaseAhead(asked, isAtHand ? COMMAND : undefined, async (given) => {
         const { add } = await import('../commands/add.ts')
         await turn() // The server has made the connection by now, and can be asked.
-        await add({ ...given, ahead }, urls, options)
-      } finally {
-        await ahead?.close()
-      }
+        await add(given, urls, options)
+      })
     })
 }

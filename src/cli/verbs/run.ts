@@ -1,10 +1,16 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
+import { uuidv7 } from '../../base/ids.ts'
 import type { RunVerbOptions } from '../commands/run.ts'
-import type { Asked } from '../settings.ts'
+import { PARENT_ENV } from '../cues.ts'
+import type { Asked, Place } from '../settings.ts'
 import { collect, verb } from '../verb.ts'
 
 /** `run`. */
-export function registerRun(root: Command, asked: (makes: boolean) => Promise<Asked>): void {
+export function registerRun(
+  root: Command,
+  asked: (whenPlaced: (place: Place) => Promise<void>) => Promise<Asked>,
+): void {
   verb(root, 'run', 'be the runner: work on what is queued, until Ctrl-C', [
     'archivebox-ts run',
     'archivebox-ts run --exit-on-idle',
@@ -31,8 +37,16 @@ export function registerRun(root: Command, asked: (makes: boolean) => Promise<As
     .option('--maintenance-only', 'end and requeue what earlier runners left behind, and leave')
     .option('--daemon', 'log lines only, never a live view')
     .action(async (input: string | undefined, options: RunVerbOptions) => {
-      const given = await asked(true)
-      given.problems.refuse()
-      await (await import('../commands/run.ts')).runVerb(given, options, input)
+      const { withDatabaseAhead } = await import('../with-database-ahead.ts')
+      const { runnerConnection } = await import('../runner-connection.ts')
+      const id = uuidv7()
+      // Whoever reads records may take long; a command that started us says itself when its database is there.
+      const isAtHand = input === undefined && process.env[PARENT_ENV] === undefined
+      await withDatabaseAhead(asked, isAtHand ? runnerConnection(id) : undefined, async (given) => {
+        given.problems.refuse()
+        const { runVerb } = await import('../commands/run.ts')
+        await turn() // The server has made the connection by now, and can be asked.
+        await runVerb(given, id, options, input)
+      })
     })
 }

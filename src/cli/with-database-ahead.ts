@@ -1,0 +1,25 @@
+import type { DatabaseOptions } from '../db/database.ts'
+import { askAhead, type DatabaseAhead } from './database-ahead.ts'
+import type { Asked, Place } from './settings.ts'
+
+/**
+ * Has a command in a hurry connect to its database, and ask who leads, while it still reads its settings.
+ * @param asked reads them
+ * @param connection undefined: it connects when its turn has come
+ * @param work the command, with its settings
+ */
+export async function withDatabaseAhead(
+  asked: (whenPlaced: (place: Place) => Promise<void>) => Promise<Asked>,
+  connection: DatabaseOptions | undefined,
+  work: (given: Asked) => Promise<void>,
+): Promise<void> {
+  let ahead: DatabaseAhead | undefined
+  try {
+    const given = await asked(async ({ DATA_DIR, DATABASE_URL }) => {
+      if (connection && !DATABASE_URL) ahead = await askAhead(DATA_DIR, connection)
+    })
+    await work({ ...given, ahead })
+  } finally {
+    await ahead?.close()
+  }
+}
