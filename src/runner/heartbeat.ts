@@ -24,7 +24,8 @@ export class Heartbeat {
   readonly #timer: NodeJS.Timeout
   /** Fires when our trust in the lead ends, even while a query hangs. */
   #trust: NodeJS.Timeout
-  #beating = false
+  /** The last beat, while it is under way. */
+  #beating: Promise<void> | undefined
   /** The database server on which we were promoted. */
   #server: string | null = null
   #ended = false
@@ -47,8 +48,22 @@ export class Heartbeat {
   }
 
   async beat(): Promise<void> {
+    const beat = this.#beat()
+    this.#beating = beat
+    await beat
+    if (this.#beating === beat) this.#beating = undefined
+  }
+
+  /** Learns whether a newer runner has asked for the lead: from a beat that is under way, else from one more. */
+  async hear(): Promise<void> {
+    const underWay = this.#beating
+    await underWay
+    const isInVain = underWay !== undefined && this.#outage.isOn
+    if (!this.handoff && !isInVain) await this.beat()
+  }
+
+  async #beat(): Promise<void> {
     if (this.#ended) return
-    this.#beating = true
     const begun = performance.now()
     try {
       const answer = await heartbeat(this.#home, this.#id, await ownIdentity(), this.#blockedReason)
@@ -58,7 +73,8 @@ export class Heartbeat {
       this.#outage.over()
       clearTimeout(this.#trust)
       this.#trust = this.#trustFor(TRUST_MS - (performance.now() - begun))
-      if (answer.askedBy !== null && !this.handoff && (await this.#isThere(answer.askedBy))) {
+      const isAsked = answer.askedBy !== null && !this.handoff && (await this.#isThere(answer.askedBy))
+      if (isAsked && !this.handoff) {
         this.handoff = true
         this.#log.info('a newer runner takes over: handing over')
         this.#stop.because('a newer runner takes over').requestDrain(answer.handoffGraceMs * HANDOFF_SHARE)
@@ -68,8 +84,6 @@ export class Heartbeat {
     } catch (error) {
       if (isDatabaseAway(error)) this.#outage.seen(error)
       else this.#log.warn(`heartbeat failed: ${String(error)}`)
-    } finally {
-      this.#beating = false
     }
   }
 

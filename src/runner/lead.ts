@@ -46,7 +46,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
   const owner = { home, processId: me.id, term: term.number }
   const context = { owner, runnerId: me.id, log, stop, bell, settings, scope, containment }
   let guardian: Guardian | undefined
-  let isClear = true
+  let hasStarted = false
   try {
     // It comes up meanwhile.
     if (!options.maintenanceOnly) guardian = new Guardian(context)
@@ -55,15 +55,14 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
     if (!guardian) return 'maintained'
     const leader = start(options, context, heart, guardian)
-    isClear = false
+    hasStarted = true
     try {
       return await supervise(leader)
     } finally {
       await shutDown(leader)
-      isClear = true
     }
   } finally {
-    if (isClear) await guardian?.leave() // Else it ends what is left, when we are gone.
+    if (!hasStarted) await guardian?.leave()
     heart.end()
     unwatch()
     // What cannot be released now, the next runner reaps.
@@ -189,15 +188,18 @@ async function whyDrained({ home, signals, context, heart, pool }: Leader): Prom
   // A beat tells whether a newer runner signalled: then the time is shorter. A drain with nothing to wait for is not
   // shown.
   const draining = pool.size === 0 || markDraining(home.db, context.runnerId)
-  await Promise.all([heart.handoff || heart.beat(), draining])
+  await Promise.all([heart.hear(), draining])
   await failpoint('shutdown.row_draining')
   if (force.aborted) return 'forced'
   return heart.handoff ? 'superseded' : 'drained'
 }
 
-/** Ends what was started, in the opposite order: jobs and workers, then what they left behind. */
+/**
+ * Ends what was started, in the opposite order: jobs and workers, then what they left behind. When that fails, the
+ * guardian stays, and ends it when we are gone.
+ */
 async function shutDown(leader: Leader): Promise<void> {
-  const { home, log, context, pool, listener, upkeep, page, disk, liveness, endJobs } = leader
+  const { home, log, context, pool, guardian, listener, upkeep, page, disk, liveness, endJobs } = leader
   await Promise.all([endJobs(), closeWorkers(pool)])
   await failpoint('shutdown.workers_gone')
   try {
@@ -212,5 +214,5 @@ async function shutDown(leader: Leader): Promise<void> {
   // A worker may have found something to do before it heard that it shall leave.
   if (leader.changesWritten !== pool.changes)
     await page.write(pool.used, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
-  await Promise.all([closed, upkeep.end()])
+  await Promise.all([closed, upkeep.end(), guardian.leave()])
 }

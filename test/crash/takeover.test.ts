@@ -55,7 +55,7 @@ describe('a second runner', () => {
     const second = home.start(['run', '--exit-on-idle'])
     const [a, b] = await watched(home, Promise.all([first.finished(), second.finished()]))
     expect(a.code, a.stderr).toBe(0)
-    expect(a.stderr).toMatch(/newer runner/)
+    expect(a.stderr.match(/a newer runner takes over: handing over/g), a.stderr).toHaveLength(1)
     expect(a.stderr).toContain('handed over')
     expect(b.code, b.stderr).toBe(0)
     expect(b.stderr).toContain(`taking over from runner pid ${first.pid}`)
