@@ -2,21 +2,25 @@ import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { hasProc, readProc } from './proc.ts'
 
+let under: readonly string[] | undefined
+
 /**
  * What this process was started under, the nearest first: its ancestors up to init (`pid:start`), then its control
  * group, then its host. A supervisor that restarts its program is there before and after: two runs have it in common.
  */
-export function startedUnder(): string[] {
-  const names: string[] = []
-  for (let entry = ancestor(process.ppid); entry; entry = ancestor(entry.ppid))
-    names.push(`${entry.pid}:${entry.startTicks}`)
-  return [...names, `cgroup:${controlGroup()}`, `host:${hostname()}`]
+export function startedUnder(): readonly string[] {
+  under ??= [...ancestors(), `cgroup:${controlGroup()}`, `host:${hostname()}`]
+  return under
 }
 
 /** How near to the first process the nearest thing is that both have in common: 0 is its parent; Infinity: nothing. */
 export function kinship(mine: readonly string[], others: readonly string[]): number {
   const nearest = mine.findIndex((name) => others.includes(name))
   return nearest === -1 ? Number.POSITIVE_INFINITY : nearest
+}
+
+function* ancestors(): Generator<string> {
+  for (let entry = ancestor(process.ppid); entry; entry = ancestor(entry.ppid)) yield `${entry.pid}:${entry.startTicks}`
 }
 
 function ancestor(pid: number) {

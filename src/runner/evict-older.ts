@@ -13,7 +13,7 @@ import { presenceOf } from '../processes/presence.ts'
 /** How long a killed tree may take to be gone (a process in uninterruptible sleep may never be). */
 const KILL_MS = 5_000
 /** The kernel is asked this often, the database less so. */
-const LOOK_MS = 2
+const LOOK_MS = 1
 const ROWS_MS = 50
 const UNSEEN_MS = 500
 
@@ -27,7 +27,7 @@ export interface EvictOptions {
   /** How long an older runner may take to drain before its tree is killed. */
   readonly handoffGraceMs: number
   /** Called when all older runners have been asked to leave: time to prepare what a leader needs. */
-  readonly onAsked: () => void
+  readonly onAsked: () => Promise<void>
 }
 
 /**
@@ -41,7 +41,7 @@ export async function evictOlderRunners(options: EvictOptions, me: Place, older:
   const { home, log, stop, bell, handoffGraceMs, onAsked, waitsFor } = options
   await askToHandOver(options, me, older)
   const begun = performance.now()
-  onAsked()
+  await onAsked()
   for (let killed = false; ; ) {
     const rows = await liveRows(home)
     if (await isNewerThere(home, me, rows)) return false
@@ -58,8 +58,9 @@ export async function evictOlderRunners(options: EvictOptions, me: Place, older:
       await failpoint('gate.killed')
       killed = true
     }
-    if (seen.length > 0) await untilOneIsGone(seen, bell, stop)
-    else await bell.wait(UNSEEN_MS, stop.drain)
+    if (seen.length === 0) await bell.wait(UNSEEN_MS, stop.drain)
+    // The gate looks at the rows once more before anybody is promoted.
+    else if ((await leftOf(seen, bell, stop)) === 0 && unseen.length === 0 && !stop.drain.aborted) return true
   }
 }
 
@@ -101,11 +102,16 @@ async function stillThere(home: Home, older: readonly LiveRow[], rows: readonly 
   return { seen, unseen }
 }
 
-/** Watches processes for a moment, without the database: the end of the first one is noticed at once. */
-async function untilOneIsGone(seen: readonly LiveRow[], bell: Bell, stop: Stop): Promise<void> {
+/**
+ * Watches processes for a moment, without the database: an end is noticed at once.
+ * @returns how many there still are
+ */
+async function leftOf(seen: readonly LiveRow[], bell: Bell, stop: Stop): Promise<number> {
   const end = performance.now() + ROWS_MS
-  while (performance.now() < end && !stop.drain.aborted) {
-    for (const row of seen) if ((await livenessOf(identityIn(row)!)) === 'gone') return
+  for (;;) {
+    const alive = await Promise.all(seen.map(async (row) => (await livenessOf(identityIn(row)!)) !== 'gone'))
+    const left = alive.filter(Boolean).length
+    if (left < seen.length || performance.now() > end || stop.drain.aborted) return left
     await bell.wait(LOOK_MS, stop.drain)
   }
 }

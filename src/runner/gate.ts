@@ -1,18 +1,24 @@
 import { AppError, codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import type { Place } from '../db/runners.ts'
+import type { Home } from '../db/home.ts'
+import { deadClaimants, type Place } from '../db/runners.ts'
 import { isCollision } from '../db/trouble.ts'
 import { DataDirLock } from './data-dir-lock.ts'
 import { type EvictOptions, evictOlderRunners } from './evict-older.ts'
 import { liveRunnerProcesses } from './ownership.ts'
 import { promote, type Term } from './promote.ts'
-import { reapOlder } from './reap-older.ts'
+import { lostLeaderHere, reapOlder } from './reap-older.ts'
 
 /** How long the data dir may stay locked when every runner that we know of is gone. */
 const LOCKED_MS = 15_000
 const LOCK_LOOK_MS = 50
 const RETRY_MS = 20
 const UNIQUE_VIOLATION = '23505'
+
+export interface GateOptions extends Omit<EvictOptions, 'onAsked'> {
+  /** Called when nobody is older, or all who are have been asked to leave: time to prepare what a leader needs. */
+  readonly onAsked: () => void
+}
 
 /** The way through: our term, and the lock on the data dir, which we hold. */
 export interface Promoted {
@@ -32,7 +38,7 @@ export type Passed =
  * the operating system says that every older one is gone, nobody holds the data dir, and everything that carried the
  * older ones' marks is killed. Throws AppError when an older runner cannot be ended: then there is no promotion.
  */
-export async function passGate(options: EvictOptions, me: Place): Promise<Passed> {
+export async function passGate(options: GateOptions, me: Place): Promise<Passed> {
   const { home, bell, stop, waitsFor } = options
   const lock = new DataDirLock(home)
   let passed: Passed | undefined
@@ -55,7 +61,7 @@ export async function passGate(options: EvictOptions, me: Place): Promise<Passed
 }
 
 /** One way through; `held`: somebody has the data dir; `look again`: the world has changed meanwhile. */
-async function attempt(options: EvictOptions, me: Place, lock: DataDirLock): Promise<Passed | 'held' | 'look again'> {
+async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Promise<Passed | 'held' | 'look again'> {
   const { home, log, stop } = options
   if (stop.drain.aborted) return { why: stop.force.aborted ? 'forced' : 'drained' }
   const others = (await liveRunnerProcesses(home)).filter(({ id }) => id !== me.id)
@@ -66,23 +72,34 @@ async function attempt(options: EvictOptions, me: Place, lock: DataDirLock): Pro
     return { why: 'superseded' }
   }
   if (others.length > 0) {
-    const onAsked = () => {
+    const onAsked = async () => {
       lock.enqueue()
       options.onAsked()
+      await rehearse(home)
     }
     if (!(await evictOlderRunners({ ...options, onAsked }, me, others))) return 'look again'
     await failpoint('gate.older_gone')
   } else options.onAsked()
   if (!(await lock.take())) return 'held'
   await failpoint('gate.locked')
-  if (!(await reapOlder(home, log, me))) return 'look again'
+  const rows = await reapOlder(home, log, me)
+  if (!rows) return 'look again'
   await failpoint('gate.reaped')
-  const term = await promote(home, me)
+  const term = await promote(home, me, rows)
   if (!term) return { why: 'lost' }
   await failpoint('gate.promoted')
   const taken = term.requeued > 0 ? `, ${term.requeued} unfinished claims taken over` : ''
   log.info(`leading (term ${term.number}${taken})`)
   return { term, lock }
+}
+
+/**
+ * Asks the database once for what matters when they are gone, since it takes ten times as long to do so for the first
+ * time on a connection; nobody leads then.
+ */
+async function rehearse(home: Home): Promise<void> {
+  await lostLeaderHere(home)
+  await deadClaimants(home, [])
 }
 
 /** What may pass: the index had the last word, or a lock in the database did not come in time. */

@@ -1,5 +1,5 @@
 import type { Home } from '../db/home.ts'
-import { identityIn, isRunner, type LiveRow, liveRows } from '../db/processes.ts'
+import { identityIn, isRunner, type LiveRow } from '../db/processes.ts'
 import { transact } from '../db/retry.ts'
 import { closeAsLost, deadClaimants, type Place } from '../db/runners.ts'
 import { limitLockWaits, raiseTerm, termSince } from '../db/terms.ts'
@@ -19,19 +19,19 @@ export interface Term {
 /**
  * One transaction: closes the rows of the dead, makes due again what they had claimed, raises the term, and makes us
  * the one active runner.
+ * @param rows those that are open
  * @returns undefined when our own row was closed or deleted: no row, no lead, and the term stays as it was
  * Throws the unique violation (23505) of the gate's index when somebody else is.
  */
-export async function promote(home: Home, me: Place): Promise<Term | undefined> {
-  const rows = await liveRows(home)
+export async function promote(home: Home, me: Place, rows: readonly LiveRow[]): Promise<Term | undefined> {
   const before = rows.find(({ id }) => id === me.id)?.term ?? null
   const dead: string[] = []
   for (const row of rows) if (row.id !== me.id && (await isDead(home, me, row))) dead.push(row.id)
-  const claimants = await deadClaimants(home, dead)
   const promotion = transact(home.db, async (tx, again) => {
     const term = again ? await termSince(tx, me.id, before) : undefined
     if (term !== undefined) return { number: term, requeued: 0 } as Term
     await limitLockWaits(tx)
+    const claimants = await deadClaimants({ ...home, db: tx }, dead)
     const requeued = claimants.length > 0 ? await requeueClaimsOf(tx, claimants) : 0
     await closeAsLost(tx, dead)
     const number = await raiseTerm(tx, home.dataDirId, me.id)

@@ -14,15 +14,16 @@ import { bootId, pidNamespace } from '../processes/proc.ts'
  * Before the promotion: kills and confirms everything that still carries the mark of an older runner, and ends those
  * runners' database sessions. A runner that is there is spared: one that stands by may have worked before, and what is
  * left of that is not itself.
- * @returns false, and ends nothing, when an older runner has come to the gate meanwhile: look again
+ * @returns the rows that are open then; undefined, and nothing ended, when another runner has come to the gate
  * Throws AppError when something survives.
  */
-export async function reapOlder(home: Home, log: Log, me: Place): Promise<boolean> {
-  const rows = (await liveRows(home)).filter((row) => row.id !== me.id)
+export async function reapOlder(home: Home, log: Log, me: Place): Promise<readonly LiveRow[] | undefined> {
+  const open = await liveRows(home)
+  const rows = open.filter((row) => row.id !== me.id)
   const there = new Set<string>()
   for (const row of rows.filter(isRunner)) {
     if ((await presenceOf(home, row)) === 'gone') continue
-    if (row.seq < me.seq && !row.standby) return false
+    if (!row.standby) return undefined
     there.add(row.id)
   }
   const runners = new Set<string>()
@@ -30,16 +31,21 @@ export async function reapOlder(home: Home, log: Log, me: Place): Promise<boolea
     if (isRunner(row) && !there.has(row.id)) runners.add(row.id)
     if (row.runner_id) runners.add(row.runner_id)
   }
-  const lost = await lostLeaderIn(home, { bootId: bootId(), pidNamespace: pidNamespace() })
+  const lost = await lostLeaderHere(home)
   if (lost) runners.add(lost)
   runners.delete(me.id)
-  if (runners.size === 0) return true
+  if (runners.size === 0) return open
   const below = rows.filter((row) => runners.has(row.runner_id ?? row.id) && !there.has(row.id))
   await killLeftovers(log, runners, below)
   const gone = [...runners].filter((id) => !there.has(id))
   await terminateBackendsOf(home, gone)
   await failpoint('gate.backends_ended')
-  return true
+  return await liveRows(home)
+}
+
+/** The last leader of this boot and PID namespace, if it ended unseen; see `lostLeaderIn`. */
+export async function lostLeaderHere(home: Home): Promise<string | undefined> {
+  return await lostLeaderIn(home, { bootId: bootId(), pidNamespace: pidNamespace() })
 }
 
 /** What runs in the name of these runners, by their marks and by rows. */

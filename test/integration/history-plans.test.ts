@@ -16,7 +16,7 @@ import { heartbeat, sayThere } from '../../src/db/heartbeats.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../src/db/history.ts'
 import type { Home } from '../../src/db/home.ts'
 import { listProcesses, type ProcessFilters } from '../../src/db/process-rows.ts'
-import { insertStarting, registerRunner } from '../../src/db/processes.ts'
+import { insertStarting, liveRows, registerRunner } from '../../src/db/processes.ts'
 import { demote, goToGate, isHandoffRequested, type Place, requestHandoff } from '../../src/db/runners.ts'
 import { lostLeaderIn } from '../../src/db/terms.ts'
 import { handledWithin } from '../../src/machines/handled.ts'
@@ -148,7 +148,7 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
     found.lost = (await lostLeaderIn(home, place)) ? 1 : 0
   })
   await watch('promote', async () => {
-    const lead = (await promote(home, runner))!
+    const lead = (await promote(home, runner, await liveRows(home)))!
     found.claims = lead.requeued
     term = lead.number
   })

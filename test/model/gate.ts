@@ -102,9 +102,11 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
       case 'gate.signalled':
       case 'gate.killed': {
         if (!design.wait) return takeDataDir()
-        if (newer || runner.asked) return look()
         const left = runner.older.filter((other) => !gone(state, me, other))
-        if (left.length === 0) return [to('gate.older_gone')]
+        const mayLook = newer || runner.asked
+        // Where it sees their processes end, it does not read the rows again.
+        if (left.length === 0) return [to('gate.older_gone'), ...(mayLook ? look() : [])]
+        if (mayLook) return look()
         // The grace is over at any time: the model has no clock.
         const killed = each(local, () => ({ os: 'gone', hook: false }))
         return design.force && left.some((other) => seen(me, other)) ? [to('gate.killed', {}, killed)] : []
@@ -112,6 +114,8 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
       case 'gate.older_gone':
         return takeDataDir()
       case 'gate.locked':
+        // Somebody has come to the gate meanwhile.
+        if (design.wait && here.length > 0) return look()
         return untidy().length === 0
           ? [to('gate.reaped')]
           : [

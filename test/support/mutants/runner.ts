@@ -36,9 +36,9 @@ export const RUNNER: readonly Mutant[] = [
   },
   {
     name: 'nothing is reaped before a promotion',
-    file: 'src/runner/gate.ts',
-    find: "if (!(await reapOlder(home, log, me))) return 'look again'",
-    replacement: 'void reapOlder',
+    file: 'src/runner/reap-older.ts',
+    find: '  await killLeftovers(log, runners, below)',
+    replacement: '  void killLeftovers',
     test: 'test/crash/guardian.test.ts',
     only: 'killed together with its leader',
   },
@@ -125,18 +125,16 @@ export const RUNNER: readonly Mutant[] = [
   {
     name: 'the reaping takes whoever came to the gate meanwhile',
     file: 'src/runner/reap-older.ts',
-    find: 'if (row.seq < me.seq && !row.standby) return false',
-    replacement: 'if (row.seq < me.seq && !row.standby) continue',
+    find: 'if (!row.standby) return undefined',
+    replacement: 'if (!row.standby) continue',
     test: 'test/crash/liveness.test.ts',
     only: 'is neither killed nor closed',
   },
   {
     name: 'a promotion closes the row of whoever came to the gate meanwhile',
     file: 'src/runner/promote.ts',
-    find: 'if (!isRunner(row) && row.runner_id !== null',
-    replacement:
-      'if (isRunner(row) && !row.standby && row.seq < me.seq) return true\n  if (!isRunner(row) && ' +
-      'row.runner_id !== null',
+    find: 'return (isRunner(row) || identityIn(row) !== null) &&',
+    replacement: 'return isRunner(row) || (identityIn(row) !== null) &&',
     test: 'test/crash/liveness.test.ts',
     only: 'is neither killed nor closed',
   },
@@ -151,8 +149,8 @@ export const RUNNER: readonly Mutant[] = [
   {
     name: 'a request for the lead outlives who made it',
     file: 'src/runner/heartbeat.ts',
-    find: ' && (await this.#isThere(answer.askedBy))) {',
-    replacement: ') {',
+    find: ' && (await this.#isThere(answer.askedBy))',
+    replacement: '',
     test: 'test/crash/liveness.test.ts',
     only: 'which is gone since',
   },
