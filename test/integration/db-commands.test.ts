@@ -1,10 +1,13 @@
 import { readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { COMMAND } from '../../src/cli/database-ahead.ts'
 import { openHome } from '../../src/cli/home.ts'
 import { isLed } from '../../src/cli/led-home.ts'
 import { atTheDoor } from '../../src/cli/settings.ts'
+import { withDatabaseAhead } from '../../src/cli/with-database-ahead.ts'
 import { ping } from '../../src/db/database.ts'
 import { migrations } from '../../src/db/migrate.ts'
 import { newFolder, useHomes } from '../support/homes.ts'
@@ -42,6 +45,15 @@ describe('db', () => {
   let folder: string
   const cli = (...args: string[]) => program(args, { env: { DATA_DIR: join(folder, 'data') } })
   const server = () => processesOf(folder).filter(({ command }) => command.includes('postgres'))
+  const connected = async (name: string) => {
+    const client = new pg.Client((await cli('db', 'url')).stdout.trim())
+    await client.connect()
+    try {
+      return (await client.query('select from pg_stat_activity where application_name = $1', [name])).rowCount ?? 0
+    } finally {
+      await client.end()
+    }
+  }
 
   beforeAll(async () => {
     folder = newFolder()
@@ -114,6 +126,26 @@ describe('db', () => {
       where worker_type = 'worker_runner'`.execute(home.db)
     expect(await isLed(home)).toBe(false) // A row that a crash has left says nothing.
     await open.close()
+    await eventually(() => server().length === 0)
+  })
+
+  it('is stopped by a command that asked it ahead, even if it is refused, when the runner left meanwhile', async () => {
+    const dataDir = join(folder, 'data')
+    const runner = start(['run', '--daemon', '--exclude', 'crawl'], { env: { DATA_DIR: dataDir } })
+    await eventually(() => runner.stderr.includes('leading'))
+    const refused = withDatabaseAhead(
+      async (whenPlaced) => {
+        const given = await atTheDoor({ dataDir }, false, whenPlaced)
+        await eventually(async () => (await connected('archivebox-ts cli')) > 0)
+        runner.signal('SIGTERM')
+        expect((await runner.finished()).code).toBe(0)
+        expect(server()).not.toEqual([]) // The runner has seen our connection.
+        return given
+      },
+      COMMAND,
+      () => Promise.reject(new Error('refused')),
+    )
+    await expect(refused).rejects.toThrow('refused')
     await eventually(() => server().length === 0)
   })
 
