@@ -12,7 +12,7 @@ import { presenceOf } from '../processes/presence.ts'
 
 /** How long a killed tree may take to be gone (a process in uninterruptible sleep may never be). */
 const KILL_MS = 5_000
-/** The kernel is asked this often, the database less so. */
+/** The kernel is asked this often about one process, about each of two half as often; the database less so. */
 const LOOK_MS = 1
 const ROWS_MS = 50
 const UNSEEN_MS = 500
@@ -26,7 +26,7 @@ export interface EvictOptions {
   readonly waitsFor: (reason: string | null) => void
   /** How long an older runner may take to drain before its tree is killed. */
   readonly handoffGraceMs: number
-  /** Called when all older runners have been asked to leave: time to prepare what a leader needs. */
+  /** Called when all older runners have been asked to leave, and none is newer: time to prepare what a leader needs. */
   readonly onAsked: () => Promise<void>
 }
 
@@ -41,10 +41,10 @@ export async function evictOlderRunners(options: EvictOptions, me: Place, older:
   const { home, log, stop, bell, handoffGraceMs, onAsked, waitsFor } = options
   await askToHandOver(options, me, older)
   const begun = performance.now()
-  await onAsked()
-  for (let killed = false; ; ) {
+  for (let killed = false, isFirst = true; ; isFirst = false) {
     const rows = await liveRows(home)
     if (await isNewerThere(home, me, rows)) return false
+    if (isFirst) await onAsked()
     const { seen, unseen } = await stillThere(home, older, rows)
     const left = [...seen, ...unseen]
     if (stop.drain.aborted) return false
@@ -112,7 +112,7 @@ async function leftOf(seen: readonly LiveRow[], bell: Bell, stop: Stop): Promise
     const alive = await Promise.all(seen.map(async (row) => (await livenessOf(identityIn(row)!)) !== 'gone'))
     const left = alive.filter(Boolean).length
     if (left < seen.length || performance.now() > end || stop.drain.aborted) return left
-    await bell.wait(LOOK_MS, stop.drain)
+    await bell.wait(seen.length * LOOK_MS, stop.drain)
   }
 }
 
