@@ -8,8 +8,10 @@ import type { Home } from '../db/home.ts'
 import { giveUp } from './give-up.ts'
 import { ledHome } from './led-home.ts'
 
+const LEAVE_MS = 1_000
+
 /** How commands connect, where nothing else is said. */
-export const COMMAND: DatabaseOptions = { name: applicationName('cli') }
+export const COMMAND_CONNECTION: DatabaseOptions = { name: applicationName('cli') }
 
 /** Connections to an embedded server that seems to serve. Whether it does shows with the first statement. */
 export interface LikelyDatabase {
@@ -24,6 +26,15 @@ export function likelyDatabase(dataDir: string, connection: DatabaseOptions): Li
   const address = likelyAddress(dataDir)
   if (!address) return undefined
   return { url: urlOf(address), db: openDatabase(urlOf(address), { ...connection, prepare: true }) }
+}
+
+/**
+ * Gives up a connection that nobody has taken, and leaves its server: whoever left that meanwhile saw it in use. When
+ * somebody else holds the server's lock, such as an upgrade, that one sees to it, or the next who leaves.
+ */
+export async function leaveUntaken(dataDir: string, db: Database): Promise<void> {
+  await giveUp(db)
+  await leaveServer(dataDir, LEAVE_MS).catch(() => {})
 }
 
 /** Connects to the embedded server of a data dir and asks who leads; undefined: no server seems to serve. */
@@ -63,10 +74,8 @@ export class DatabaseAhead {
     return likely
   }
 
-  /** Closes it, unless somebody has taken it. Whoever left the server meanwhile left it to us. */
+  /** Leaves the server, unless somebody has taken the connection. */
   async close(): Promise<void> {
-    if (!this.#likely) return
-    await giveUp(this.#likely.db)
-    await leaveServer(this.#dataDir)
+    if (this.#likely) await leaveUntaken(this.#dataDir, this.#likely.db)
   }
 }

@@ -18,7 +18,7 @@ import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { currentMachine } from '../processes/machine.ts'
 import { startedBy } from '../processes/presence.ts'
-import { COMMAND, type LikelyDatabase, likelyDatabase } from './database-ahead.ts'
+import { COMMAND_CONNECTION, type LikelyDatabase, leaveUntaken, likelyDatabase } from './database-ahead.ts'
 import { type Behind, Door, databaseWaitMs } from './door.ts'
 import { giveUp, leaveTime } from './give-up.ts'
 import { isLed, ledHome } from './led-home.ts'
@@ -90,7 +90,7 @@ export async function openHome(
   options: GlobalOptions,
   create: 'never' | 'if-empty' | 'force',
   say: (line: string) => void,
-  { connection = COMMAND, waitMs: doorMs = databaseWaitMs(options), isBrief = false }: OpenOptions = {},
+  { connection = COMMAND_CONNECTION, waitMs: doorMs = databaseWaitMs(options), isBrief = false }: OpenOptions = {},
 ): Promise<OpenHome> {
   const dataDir = openDataDir(options.dataDir, create)
   const id = await dataDirId(dataDir, () => {
@@ -130,7 +130,7 @@ export async function openHome(
   entering.catch(() => {}) // It is awaited below.
   if (early && !early.led) void connectAhead(early.db)
   const server = await entering.catch(async (error: unknown) => {
-    if (early) await giveUp(early.db)
+    if (early) await leaveUntaken(dataDir, early.db)
     throw error
   })
   let db: Database | undefined
@@ -142,7 +142,7 @@ export async function openHome(
         : openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
     db = open
     const home = await door.connect(server, async () => {
-      // What it was asked ahead still holds: nobody stops the server now, and a runner looks at its schema once more.
+      // As good as asked now: nobody stops the server, and who registers as a runner looks at the schema once more.
       const seen = server.wasUp && early?.url === server.url ? await early.led : undefined
       if (seen) return seen
       const applied = await migrate(open, server.url, say)

@@ -8,10 +8,10 @@ import { type SeenLead, seenLead } from '../db/runners.ts'
 import { livenessOf } from '../processes/identity.ts'
 
 /**
- * An opened data dir whose leader is there, for as long as a few statements take, without a share of the embedded
- * server: a lock takes a process of its own, as long as half of the rest. The leader has such a share until it leaves,
- * which is after it has closed its row; and whoever leaves stops no server with connections (`clientsOf`). Ours was
- * there when the row was read.
+ * An opened data dir whose leader is there: for as long as a few statements take, without a share of the embedded
+ * server; who stays longer takes one as well. A lock takes a process of its own, as long as half of the rest. The
+ * leader has such a share until it leaves, which is after it has closed its row; and whoever leaves stops no server
+ * with connections (`clientsOf`). Ours was there when the row was read.
  * @param db of an embedded server, whose connections stay open
  * @returns undefined: no leader can be seen from here, or there is something to be done first
  */

@@ -30,6 +30,9 @@ export interface Asked extends GlobalOptions {
 /** Where the data is. */
 export type Place = Pick<Settings['config'], 'DATA_DIR' | 'DATABASE_URL'>
 
+/** Reads the settings of a verb; whoever asks may be told where the data is as soon as that is known. */
+export type Asking = (whenPlaced: (place: Place) => Promise<void>) => Promise<Asked>
+
 /** Settings as written, and where. */
 export interface Source {
   readonly name: 'command line' | 'environment' | 'machine' | typeof CONFIG_FILE

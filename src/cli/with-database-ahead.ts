@@ -1,6 +1,6 @@
 import type { DatabaseOptions } from '../db/database.ts'
 import { askAhead, type DatabaseAhead } from './database-ahead.ts'
-import type { Asked, Place } from './settings.ts'
+import type { Asked, Asking } from './settings.ts'
 
 /**
  * Has a command in a hurry connect to its database, and ask who leads, while it still reads its settings.
@@ -9,7 +9,7 @@ import type { Asked, Place } from './settings.ts'
  * @param work the command, with its settings
  */
 export async function withDatabaseAhead(
-  asked: (whenPlaced: (place: Place) => Promise<void>) => Promise<Asked>,
+  asked: Asking,
   connection: DatabaseOptions | undefined,
   work: (given: Asked) => Promise<void>,
 ): Promise<void> {

@@ -144,7 +144,7 @@ export async function closeAsLost(tx: Database, ids: readonly string[]): Promise
 }
 
 /**
- * Every dead process of this data dir that still holds a claim: there must be none before a promotion. Found from the
+ * Every dead process of this data dir that still holds a claim: a promotion leaves none. Found from the
  * claims, which are few.
  * @param dying those whose rows are about to be closed
  */

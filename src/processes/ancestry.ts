@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { hasProc, readProc } from './proc.ts'
 
-let under: readonly string[] | undefined
+let known: readonly string[] | undefined
 
 /**
  * What this process was started under, the nearest first: its ancestors up to init (`pid:start`), then its control
  * group, then its host. A supervisor that restarts its program is there before and after: two runs have it in common.
  */
 export function startedUnder(): readonly string[] {
-  under ??= [...ancestors(), `cgroup:${controlGroup()}`, `host:${hostname()}`]
-  return under
+  known ??= [...ancestors(), `cgroup:${controlGroup()}`, `host:${hostname()}`]
+  return known
 }
 
 /** How near to the first process the nearest thing is that both have in common: 0 is its parent; Infinity: nothing. */

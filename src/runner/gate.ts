@@ -75,7 +75,7 @@ async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Prom
     const onAsked = async () => {
       lock.enqueue()
       options.onAsked()
-      await rehearse(home)
+      await rehearse(home).catch(() => {}) // What is wrong shows again.
     }
     if (!(await evictOlderRunners({ ...options, onAsked }, me, others))) return 'look again'
     await failpoint('gate.older_gone')

@@ -1,3 +1,4 @@
+import { sleep } from '../base/abort.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
@@ -13,6 +14,9 @@ import type { OutageMonitor } from './outage-monitor.ts'
 
 /** The part of a newer runner's grace that our hooks may use up: the rest is for killing them, and for leaving. */
 export const HANDOFF_SHARE = 0.5
+
+/** How long a beat that is under way is waited for, before another one is tried beside it. */
+const HEAR_MS = 100
 
 /** Keeps our lead known, and learns in the same statement whether we still have it and whether it is asked for. */
 export class Heartbeat {
@@ -56,10 +60,11 @@ export class Heartbeat {
 
   /** Learns whether a newer runner has asked for the lead: from a beat that is under way, else from one more. */
   async hear(): Promise<void> {
-    const underWay = this.#beating
-    await underWay
-    const isInVain = underWay !== undefined && this.#outage.isOn
-    if (!this.handoff && !isInVain) await this.beat()
+    if (this.handoff) return
+    const over = new AbortController()
+    await Promise.race([this.#beating, sleep(HEAR_MS, over.signal)])
+    over.abort()
+    if (!this.handoff) await this.beat()
   }
 
   async #beat(): Promise<void> {

@@ -195,8 +195,8 @@ async function whyDrained({ home, signals, context, heart, pool }: Leader): Prom
 }
 
 /**
- * Ends what was started, in the opposite order: jobs and workers, then what they left behind. When that fails, the
- * guardian stays, and ends it when we are gone.
+ * Ends what was started, in the opposite order: jobs and workers, then what they left behind. When the former cannot
+ * be ended, the guardian stays, and ends them when we are gone.
  */
 async function shutDown(leader: Leader): Promise<void> {
   const { home, log, context, pool, guardian, listener, upkeep, page, disk, liveness, endJobs } = leader

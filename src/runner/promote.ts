@@ -31,7 +31,7 @@ export async function promote(home: Home, me: Place, rows: readonly LiveRow[]): 
     const term = again ? await termSince(tx, me.id, before) : undefined
     if (term !== undefined) return { number: term, requeued: 0 } as Term
     await limitLockWaits(tx)
-    const claimants = await deadClaimants({ ...home, db: tx }, dead)
+    const claimants = await deadClaimants({ ...home, db: tx }, dead) // From here on all is planned by index.
     const requeued = claimants.length > 0 ? await requeueClaimsOf(tx, claimants) : 0
     await closeAsLost(tx, dead)
     const number = await raiseTerm(tx, home.dataDirId, me.id)

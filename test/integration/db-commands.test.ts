@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { COMMAND } from '../../src/cli/database-ahead.ts'
+import { FileLock } from '../../src/base/file-lock.ts'
+import { COMMAND_CONNECTION } from '../../src/cli/database-ahead.ts'
 import { openHome } from '../../src/cli/home.ts'
 import { isLed } from '../../src/cli/led-home.ts'
 import { atTheDoor } from '../../src/cli/settings.ts'
@@ -142,10 +143,28 @@ describe('db', () => {
         expect(server()).not.toEqual([]) // The runner has seen our connection.
         return given
       },
-      COMMAND,
+      COMMAND_CONNECTION,
       () => Promise.reject(new Error('refused')),
     )
     await expect(refused).rejects.toThrow('refused')
+    await eventually(() => server().length === 0)
+  })
+
+  it('keeps no refused command waiting that asked it ahead while somebody starts or stops it', async () => {
+    const dataDir = join(folder, 'data')
+    const runner = start(['run', '--daemon', '--exclude', 'crawl'], { env: { DATA_DIR: dataDir } })
+    await eventually(() => runner.stderr.includes('leading'))
+    const lock = new FileLock(join(dataDir, '.postgres-lock'))
+    await lock.exclusive()
+    try {
+      const { code, stderr } = await program(['run'], { env: { DATA_DIR: dataDir, MAX_SNAPSHOT_WORKERS: 'x' } })
+      expect(code, stderr).toBe(2)
+      expect(stderr).toMatch(/^error: MAX_SNAPSHOT_WORKERS=x/)
+    } finally {
+      lock.release()
+    }
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(0)
     await eventually(() => server().length === 0)
   })
 

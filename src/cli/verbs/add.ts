@@ -3,14 +3,11 @@ import { type Command, Option } from 'commander'
 import { FORMATS } from '../../importers/formats.ts'
 import type { AddOptions } from '../commands/add.ts'
 import { limitOptions } from '../records/register.ts'
-import type { Asked, Place } from '../settings.ts'
+import type { Asking } from '../settings.ts'
 import { verb } from '../verb.ts'
 
 /** `add`. */
-export function registerAdd(
-  root: Command,
-  asked: (whenPlaced: (place: Place) => Promise<void>) => Promise<Asked>,
-): void {
+export function registerAdd(root: Command, asked: Asking): void {
   limitOptions(
     verb(root, 'add', 'queue URLs', [
       'archivebox-ts add https://example.com',
@@ -34,11 +31,11 @@ export function registerAdd(
     .option('--dry-run', 'only say what would be added')
     .option('--demo', 'a small site that this program serves on loopback for the purpose')
     .action(async (urls: string[], options: AddOptions) => {
-      const { COMMAND } = await import('../database-ahead.ts')
+      const { COMMAND_CONNECTION } = await import('../database-ahead.ts')
       const { withDatabaseAhead } = await import('../with-database-ahead.ts')
       // Whoever reads a list may take long, and a server with connections is not stopped by those who leave it.
       const isAtHand = urls.length > 0 && !urls.includes('-') && options.file === undefined
-      await withDatabaseAhead(asked, isAtHand ? COMMAND : undefined, async (given) => {
+      await withDatabaseAhead(asked, isAtHand ? COMMAND_CONNECTION : undefined, async (given) => {
         const { add } = await import('../commands/add.ts')
         await turn() // The server has made the connection by now, and can be asked.
         await add(given, urls, options)

@@ -3,14 +3,11 @@ import { type Command, Option } from 'commander'
 import { uuidv7 } from '../../base/ids.ts'
 import type { RunVerbOptions } from '../commands/run.ts'
 import { PARENT_ENV } from '../cues.ts'
-import type { Asked, Place } from '../settings.ts'
+import type { Asking } from '../settings.ts'
 import { collect, verb } from '../verb.ts'
 
 /** `run`. */
-export function registerRun(
-  root: Command,
-  asked: (whenPlaced: (place: Place) => Promise<void>) => Promise<Asked>,
-): void {
+export function registerRun(root: Command, asked: Asking): void {
   verb(root, 'run', 'be the runner: work on what is queued, until Ctrl-C', [
     'archivebox-ts run',
     'archivebox-ts run --exit-on-idle',

@@ -117,10 +117,13 @@ export async function reviveServer(dataDir: string, wait: Wait = defaultWait): P
   return (await raise(clusterOf(dataDir), () => undefined, wait)) !== 'adopted'
 }
 
-/** Leaves a server that was used without a share: that of somebody who may have left it since. */
-export async function leaveServer(dataDir: string): Promise<void> {
+/**
+ * Leaves a server that was used without a share: that of somebody who may have left it since.
+ * @param waitMs how long at most for somebody who starts or stops it; a minute when not given
+ */
+export async function leaveServer(dataDir: string, waitMs?: number): Promise<void> {
   const cluster = clusterOf(dataDir)
-  await leave(cluster, new FileLock(cluster.usersLock))
+  await leave(cluster, new FileLock(cluster.usersLock), waitMs)
 }
 
 /** From now on the last one out leaves the server running, until `stopServer`. */
