@@ -4,7 +4,6 @@ import { registerAdd } from './verbs/add.ts'
 /** The program with `add` alone, which scripts call in a loop and people wait for: half as much to load. */
 export async function program(argv: readonly string[]): Promise<void> {
   const root = rootCommand()
-  const asked = askedBy(root)
-  registerAdd(root, (whenPlaced) => asked(true, whenPlaced))
+  registerAdd(root, askedBy(root))
   await parse(root, argv)
 }

@@ -3,6 +3,9 @@ import { on } from 'node:events'
 /** The parent's row, when a command of ours started this runner. No setting: nobody else may give it. */
 export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
 
+/** The row of the command that started this runner; null: nobody of ours did. */
+export const startedByCommand = (): string | null => process.env[PARENT_ENV] ?? null
+
 /** What a command tells the runner that it has started ahead of time: its database is there, and then its crawl. */
 export type Cue = 'open' | 'work'
 
@@ -10,7 +13,7 @@ export type Cue = 'open' | 'work'
 export class Cues {
   // Without a channel we were started by somebody else, who inherited that command's environment.
   readonly #cues =
-    process.env[PARENT_ENV] === undefined || process.send === undefined
+    startedByCommand() === null || process.send === undefined
       ? undefined
       : on(process, 'message', { close: ['disconnect'] })
 

@@ -38,9 +38,9 @@ export function commandTree(): Command {
       (await import('./commands/init.ts')).init(await checked(true), options),
     )
 
-  registerAdd(root, (whenPlaced) => asked(true, whenPlaced))
+  registerAdd(root, asked)
 
-  registerRun(root, (whenPlaced) => asked(true, whenPlaced))
+  registerRun(root, asked)
 
   verb(root, 'status', 'who leads, what runs, what is queued, what failed', [
     'archivebox-ts status',

@@ -3,7 +3,7 @@ import { described, ENVIRONMENT, readSetting } from '../base/config.ts'
 import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
 import { VERSION } from '../base/version.ts'
 import type { GivenOptions } from './options.ts'
-import { type Asked, atTheDoor, type Place } from './settings.ts'
+import { type Asking, atTheDoor } from './settings.ts'
 import { sayError } from './terminal.ts'
 import { isPage, verbAt } from './verb-at.ts'
 
@@ -82,9 +82,6 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
   return root
 }
 
-/** What a verb of this program is asked for, once the line is parsed; see `atTheDoor`. */
-export function askedBy(
-  root: Command,
-): (makes: boolean, whenPlaced?: (place: Place) => Promise<void>) => Promise<Asked> {
+export function askedBy(root: Command): Asking {
   return async (makes, whenPlaced) => await atTheDoor(root.opts<GivenOptions>(), makes, whenPlaced)
 }

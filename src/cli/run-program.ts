@@ -4,7 +4,6 @@ import { registerRun } from './verbs/run.ts'
 /** The program with `run` alone, which others wait for: the runner that it takes over from has stopped its work. */
 export async function program(argv: readonly string[]): Promise<void> {
   const root = rootCommand()
-  const asked = askedBy(root)
-  registerRun(root, (whenPlaced) => asked(true, whenPlaced))
+  registerRun(root, askedBy(root))
   await parse(root, argv)
 }

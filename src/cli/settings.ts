@@ -30,8 +30,8 @@ export interface Asked extends GlobalOptions {
 /** Where the data is. */
 export type Place = Pick<Settings['config'], 'DATA_DIR' | 'DATABASE_URL'>
 
-/** Reads the settings of a verb; whoever asks may be told where the data is as soon as that is known. */
-export type Asking = (whenPlaced: (place: Place) => Promise<void>) => Promise<Asked>
+/** What a verb of this program is asked for, once the line is parsed; see `atTheDoor`. */
+export type Asking = (makes: boolean, whenPlaced?: (place: Place) => Promise<void>) => Promise<Asked>
 
 /** Settings as written, and where. */
 export interface Source {

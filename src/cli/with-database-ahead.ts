@@ -3,7 +3,8 @@ import { askAhead, type DatabaseAhead } from './database-ahead.ts'
 import type { Asked, Asking } from './settings.ts'
 
 /**
- * Has a command in a hurry connect to its database, and ask who leads, while it still reads its settings.
+ * Has a command in a hurry, which may make a data dir, connect to its database and ask who leads while it still reads
+ * its settings.
  * @param asked reads them
  * @param connection undefined: it connects when its turn has come
  * @param work the command, with its settings
@@ -15,7 +16,7 @@ export async function withDatabaseAhead(
 ): Promise<void> {
   let ahead: DatabaseAhead | undefined
   try {
-    const given = await asked(async ({ DATA_DIR, DATABASE_URL }) => {
+    const given = await asked(true, async ({ DATA_DIR, DATABASE_URL }) => {
       if (connection && !DATABASE_URL) ahead = await askAhead(DATA_DIR, connection)
     })
     await work({ ...given, ahead })

@@ -26,7 +26,7 @@ export interface EvictOptions {
   readonly waitsFor: (reason: string | null) => void
   /** How long an older runner may take to drain before its tree is killed. */
   readonly handoffGraceMs: number
-  /** Called when all older runners have been asked to leave, and none is newer: time to prepare what a leader needs. */
+  /** Called when nobody older is left to be asked, and nobody newer is there: time to prepare what a leader needs. */
   readonly onAsked: () => Promise<void>
 }
 

@@ -15,11 +15,6 @@ const LOCK_LOOK_MS = 50
 const RETRY_MS = 20
 const UNIQUE_VIOLATION = '23505'
 
-export interface GateOptions extends Omit<EvictOptions, 'onAsked'> {
-  /** Called when nobody is older, or all who are have been asked to leave: time to prepare what a leader needs. */
-  readonly onAsked: () => void
-}
-
 /** The way through: our term, and the lock on the data dir, which we hold. */
 export interface Promoted {
   readonly term: Term
@@ -38,7 +33,7 @@ export type Passed =
  * the operating system says that every older one is gone, nobody holds the data dir, and everything that carried the
  * older ones' marks is killed. Throws AppError when an older runner cannot be ended: then there is no promotion.
  */
-export async function passGate(options: GateOptions, me: Place): Promise<Passed> {
+export async function passGate(options: EvictOptions, me: Place): Promise<Passed> {
   const { home, bell, stop, waitsFor } = options
   const lock = new DataDirLock(home)
   let passed: Passed | undefined
@@ -61,7 +56,7 @@ export async function passGate(options: GateOptions, me: Place): Promise<Passed>
 }
 
 /** One way through; `held`: somebody has the data dir; `look again`: the world has changed meanwhile. */
-async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Promise<Passed | 'held' | 'look again'> {
+async function attempt(options: EvictOptions, me: Place, lock: DataDirLock): Promise<Passed | 'held' | 'look again'> {
   const { home, log, stop } = options
   if (stop.drain.aborted) return { why: stop.force.aborted ? 'forced' : 'drained' }
   const others = (await liveRunnerProcesses(home)).filter(({ id }) => id !== me.id)
@@ -74,12 +69,12 @@ async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Prom
   if (others.length > 0) {
     const onAsked = async () => {
       lock.enqueue()
-      options.onAsked()
+      await options.onAsked()
       await rehearse(home).catch(() => {}) // What is wrong shows again.
     }
     if (!(await evictOlderRunners({ ...options, onAsked }, me, others))) return 'look again'
     await failpoint('gate.older_gone')
-  } else options.onAsked()
+  } else await options.onAsked()
   if (!(await lock.take())) return 'held'
   await failpoint('gate.locked')
   const rows = await reapOlder(home, log, me)

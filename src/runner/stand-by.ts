@@ -20,7 +20,7 @@ export async function standBy(run: Run, me: Place, candidacy: Candidacy): Promis
   const { home, log, outage, signals } = run
   const heart = beatWhileWaiting(run)
   let prepared: Promise<Prepared> | undefined
-  const onAsked = () => {
+  const onAsked = async () => {
     prepared ??= prepare(run)
   }
   const away = (error: unknown) => {
@@ -30,7 +30,7 @@ export async function standBy(run: Run, me: Place, candidacy: Candidacy): Promis
   }
   const options = { ...run, stop: heart.stop, waitsFor: heart.waitsFor, away, onAsked }
   try {
-    if (candidacy.standby) onAsked()
+    if (candidacy.standby) await onAsked()
     for (let said = false; ; said = true) {
       const passed = await passGate(options, await waitForTurn(options, me, candidacy))
       if (passed.term) return { ...passed, prepared: prepared ?? prepare(run) }

@@ -135,8 +135,8 @@ describe('db', () => {
     const runner = start(['run', '--daemon', '--exclude', 'crawl'], { env: { DATA_DIR: dataDir } })
     await eventually(() => runner.stderr.includes('leading'))
     const refused = withDatabaseAhead(
-      async (whenPlaced) => {
-        const given = await atTheDoor({ dataDir }, false, whenPlaced)
+      async (makes, whenPlaced) => {
+        const given = await atTheDoor({ dataDir }, makes, whenPlaced)
         await eventually(async () => (await connected('archivebox-ts cli')) > 0)
         runner.signal('SIGTERM')
         expect((await runner.finished()).code).toBe(0)

@@ -3,7 +3,7 @@ import { atLeast, Log, type LogLine, toAll, toFile } from '../../base/log.ts'
 import { allPages } from '../../db/counts.ts'
 import type { Home } from '../../db/home.ts'
 import { run } from '../../runner/run.ts'
-import { Cues, PARENT_ENV } from '../cues.ts'
+import { Cues, startedByCommand } from '../cues.ts'
 import { sayWhatIsWrong } from '../doctor/machine-report.ts'
 import { databaseWaitMs } from '../door.ts'
 import { many } from '../format.ts'
@@ -55,7 +55,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
     if (!line.page) return
     tally.take(line)
     view?.news()
-    if (process.env[PARENT_ENV] !== undefined && process.connected) process.send?.(PAGE_ENDED, () => {})
+    if (startedByCommand() !== null && process.connected) process.send?.(PAGE_ENDED, () => {})
   }
   terminal.ids = { runner_id: id, process_id: id }
   const log = new Log('runner', toAll(terminalSink(logLevel(options)), toLogFile, onNews), terminal.ids)
@@ -77,7 +77,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
       home,
       log,
       settings,
-      parentId: process.env[PARENT_ENV] ?? null,
+      parentId: startedByCommand(),
       exitOnIdle: verb.exitOnIdle === true || asked !== undefined,
       standby: verb.standby === true,
       daemon: verb.daemon === true,
@@ -90,7 +90,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
     // Who started us for one crawl hears from its pages what is missing. To look costs as much as to take over: later.
     const over = new AbortController()
     void Promise.allSettled([running]).then(() => over.abort())
-    const isToSay = process.env[PARENT_ENV] === undefined
+    const isToSay = startedByCommand() === null
     const said = isToSay && sleep(LOOK_AFTER_MS, over.signal).then(() => sayWhatIsWrong(options, log))
     const { why, reason } = await running
     if (why === 'idle' || why === 'maintained') await said

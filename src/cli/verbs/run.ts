@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import { uuidv7 } from '../../base/ids.ts'
 import type { RunVerbOptions } from '../commands/run.ts'
-import { PARENT_ENV } from '../cues.ts'
+import { startedByCommand } from '../cues.ts'
 import type { Asking } from '../settings.ts'
 import { collect, verb } from '../verb.ts'
 
@@ -38,7 +38,7 @@ export function registerRun(root: Command, asked: Asking): void {
       const { runnerConnection } = await import('../runner-connection.ts')
       const id = uuidv7()
       // Whoever reads records may take long; a command that started us says itself when its database is there.
-      const isAtHand = input === undefined && process.env[PARENT_ENV] === undefined
+      const isAtHand = input === undefined && startedByCommand() === null
       await withDatabaseAhead(asked, isAtHand ? runnerConnection(id) : undefined, async (given) => {
         given.problems.refuse()
         const { runVerb } = await import('../commands/run.ts')
