@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { type ListPart, UrlList } from '../base/url-list.ts'
 import type { Database } from './database.ts'
-import { RELAXED } from './relaxed.ts'
 import type { LockedCrawl } from './tables.ts'
 
 /** Adds what the row of a crawl has no room for: the parts of its list after the first, and the details of all. */
@@ -53,25 +52,22 @@ export interface PlacedPart extends ListPart {
 
 /**
  * Locks the row of a crawl for the rest of the transaction.
- * @param isRelaxed the commit need not wait for the disk
  * @returns it, and the part of its list to expand next, null when none is left; undefined: the claim no longer holds
  */
 export async function lockNextPart(
   tx: Database,
   claim: { readonly id: string; readonly token: string },
-  isRelaxed = false,
 ): Promise<{ readonly crawl: LockedCrawl; readonly next: PlacedPart | null } | undefined> {
   const { rows } = await sql<LockedCrawl & LockedPart>`
     select id, max_urls, max_size, tags, next_part as part,
       case next_part when 0 then urls
         else (select urls from crawl_source where crawl_id = crawl.id and part = next_part) end as urls,
       (select details from crawl_detail where crawl_id = crawl.id and part = next_part) as details,
-      (select min(part) from crawl_source where crawl_id = crawl.id and part > next_part) is null as "isLast",
-      ${isRelaxed ? RELAXED : sql`null`} as relaxed
+      (select min(part) from crawl_source where crawl_id = crawl.id and part > next_part) is null as "isLast"
     from crawl where id = ${claim.id} and claim_token = ${claim.token} for no key update`.execute(tx)
   const [row] = rows
   if (!row) return undefined
-  const { part, urls, details, isLast, relaxed: _, ...crawl } = row
+  const { part, urls, details, isLast, ...crawl } = row
   return { crawl, next: part === null ? null : { part, urls: urls ?? '', details: details ?? '', isLast } }
 }
 
@@ -80,7 +76,6 @@ interface LockedPart {
   readonly urls: string | null
   readonly details: string | null
   readonly isLast: boolean
-  readonly relaxed: string | null
 }
 
 /** Records that this part was expanded: the next one follows, unless the crawl has reached its limit. */

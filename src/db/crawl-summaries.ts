@@ -39,7 +39,7 @@ interface SummaryRow extends Pick<CrawlSummary, 'label' | 'pages' | 'sealed' | '
 const columns = sql`
   c.label, left(c.urls, ${sql.lit(LONGEST_NAME)}) as urls, length(c.urls) > ${sql.lit(LONGEST_NAME)} as is_cut,
   c.urls_total,
-  (select s.title from snapshot s where s.crawl_id = c.id order by s.id limit 1) as title, count.*`
+  (select s.title from snapshot s where in_index_order() and s.crawl_id = c.id order by s.id limit 1) as title, count.*`
 const counted = (from: RawBuilder<unknown>) => sql`
   from ${from} c cross join lateral (
     select coalesce(sum(p.pages), 0)::bigint as pages,

@@ -3,6 +3,7 @@ import { lockCrawl } from '../db/crawls.ts'
 import { kyselySql } from '../db/database.ts'
 import { transact } from '../db/retry.ts'
 import { type OpenSnapshots, openSnapshots } from '../db/snapshots.ts'
+import { ClaimLost } from '../engine/claimed.ts'
 import { cancelCrawls } from '../machines/commands.ts'
 import type { CrawlClaim, crawlQueue, Owner } from '../machines/queues.ts'
 import { writeCrawlPage } from './index-pages.ts'
@@ -13,21 +14,25 @@ type CrawlQueue = ReturnType<typeof crawlQueue>
 /** A crawl with nothing to do for longer than this releases its worker. */
 const NAP_SECONDS = 5
 
-/** Seals a crawl without open snapshots. False when one was added in the meantime. */
+/** A condition on a crawl, `work`: it has no open snapshots, and gets none before the seal. */
+export const IS_OVER = 'crawl_is_over(work.id)'
+
+/** Seals a crawl without open snapshots. False when one was added in the meantime. Throws ClaimLost. */
 export async function sealCrawl(
   { home, processId }: Owner,
   queue: CrawlQueue,
   claim: CrawlClaim<'started'>,
 ): Promise<boolean> {
   await writeCrawlPage(home, claim.row, 'sealed')
-  return await transact(home.db, async (tx, again) => {
-    if (again && (await queue.on(kyselySql(tx)).hasMoved(claim, 'sealed'))) return true
-    // Whoever adds a snapshot takes this lock first, so none can appear between our check and the seal.
-    await lockCrawl(tx, claim.id)
-    if ((await openSnapshots(tx, claim.id)).open) return false
-    await queue.on(kyselySql(tx)).move(claim, 'seal', processId)
+  try {
+    await queue.move(claim, 'seal', processId, undefined, IS_OVER)
+    await failpoint('publish.crawl_sealed')
     return true
-  })
+  } catch (error) {
+    if (!(error instanceof ClaimLost)) throw error
+    if ((await openSnapshots(home.db, claim.id)).token !== claim.token) throw error
+    return false
+  }
 }
 
 /** Do all open snapshots of a crawl wait: paused, or until a hook is tried again? */

@@ -22,12 +22,11 @@ export async function expandPart(db: Database, claim: CrawlClaim): Promise<void>
 /**
  * Adds the pages of the next part in the caller's transaction, which records that this part was expanded. Throws
  * ClaimLost.
- * @param isRelaxed as for `lockNextPart`
  * @returns that part; null: there is none
  */
-export async function addPart(tx: Database, claim: CrawlClaim, isRelaxed = false): Promise<PlacedPart | null> {
+export async function addPart(tx: Database, claim: CrawlClaim): Promise<PlacedPart | null> {
   const { id, config } = claim.row
-  const locked = await lockNextPart(tx, claim, isRelaxed)
+  const locked = await lockNextPart(tx, claim)
   if (!locked) throw new ClaimLost(`crawl ${id} was paused, sealed or taken over`)
   const { crawl, next } = locked
   if (next === null) return null

@@ -17,6 +17,7 @@ import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { crawlMachine } from '../machines/crawl.ts'
 import type { CrawlClaim, crawlQueue } from '../machines/queues.ts'
 import { allPagesWithin, excludes, isWithin } from '../machines/scope.ts'
+import { startAtOnce } from '../machines/start-crawl.ts'
 import { giveUpCrawl, isIdle, releaseCrawl, sealCrawl } from './crawl-ends.ts'
 import { CrawlPageWriter } from './crawl-page-writer.ts'
 import { writeCrawlWacz } from './crawl-wacz.ts'
@@ -116,7 +117,6 @@ export async function runCrawl(
         if (isServed) await closeWorkers(pool)
         if (!(await services.end())) break
         if (await sealCrawl(owner, queue, started)) {
-          await failpoint('publish.crawl_sealed')
           log.info(`sealed crawl ${crawl.id}`)
           return ENDED
         }
@@ -156,8 +156,8 @@ function sayWhatIsLeftOut({ owner, settings, log }: WorkerProcessContext, { id, 
 }
 
 /**
- * Adds the next part of the list and moves the crawl to `started`, in one transaction.
- * @param isRelaxed its commit does not wait for the disk: the first write on a page does, before anybody acts on this
+ * Adds the next part of the list and moves the crawl to `started`, all of it or nothing.
+ * @param isRelaxed as for `startAtOnce`
  */
 async function start(
   context: WorkerProcessContext,
@@ -166,13 +166,14 @@ async function start(
   isRelaxed: boolean,
 ): Promise<CrawlClaim<'started'>> {
   sayWhatIsLeftOut(context, claim.row)
+  const started = await startAtOnce(context.owner, queue, claim, isRelaxed)
+  if (started) return started
   return await transact(context.owner.home.db, async (tx, again) => {
     if (again && (await queue.on(kyselySql(tx)).hasMoved(claim, 'started'))) return { ...claim, state: 'started' }
-    const added = await addPart(tx, claim, isRelaxed)
+    const added = await addPart(tx, claim)
     if (added && !added.isLast) await passPart(tx, claim.id, added.part)
     const fields = added?.isLast ? { next_part: null } : undefined
-    const started = await queue.on(kyselySql(tx)).move(claim, 'start', context.owner.processId, fields)
-    return started
+    return await queue.on(kyselySql(tx)).move(claim, 'start', context.owner.processId, fields)
   })
 }
 

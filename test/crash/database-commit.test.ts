@@ -46,13 +46,14 @@ const STATEMENTS: Readonly<Record<string, readonly [pattern: RegExp, after?: Reg
   'the row of a process': [/insert into "process"/],
   'a promotion': [/^.{0,8}commit/i, /insert into runner_term/],
   'the claim of a crawl': [/from "?crawl"? (as )?work[\s\S]*skip locked/],
-  'the start of a crawl': [/^.{0,8}commit/i, /insert into snapshot /],
+  'the start of a crawl': [/begun as \(\s+update crawl/],
+  'the start of a crawl with a limit': [/^.{0,8}commit/i, /insert into snapshot /],
   'the claim of a page': [/from "?snapshot"? (as )?work[\s\S]*skip locked/],
   'the start of a page': [/begun as \(\s+update snapshot/],
   'the result of a hook': [/moved as \(\s+update archive_result/],
   'what a page found': [/^.{0,8}commit/i, /as page_size/],
   'the end of a page': [/update "?snapshot"? as work[\s\S]*moved/],
-  'the end of a crawl': [/^.{0,8}commit/i, /update "?crawl"? as work[\s\S]*moved/],
+  'the end of a crawl': [/update "?crawl"? as work[\s\S]*moved/],
 }
 
 describe('when the connection is cut between a statement and its answer', () => {
@@ -66,9 +67,11 @@ describe('when the connection is cut between a statement and its answer', () => 
     expect(await openRows(home)).toEqual([])
   })
 
-  it.each(Object.entries(STATEMENTS))('%s is written once', async (_name, [pattern, after]) => {
+  it.each(Object.entries(STATEMENTS))('%s is written once', async (name, [pattern, after]) => {
     const { home, proxy, through } = await homeBehindProxy()
-    const crawl = await home.add('--depth', '1', '--plugins', 'html,parse_html_urls,oracle', `${site.url}/`)
+    const limit = /limit/.test(name) ? '1000' : '0'
+    const options = ['--depth', '1', '--max-urls', limit, '--plugins', 'html,parse_html_urls,oracle']
+    const crawl = await home.add(...options, `${site.url}/`)
     const cut = proxy.cutInsteadOfReplyTo(pattern, after)
     const { code, stderr } = await home.run(['run', '--exit-on-idle'], through)
     expect(code, stderr).toBe(0)

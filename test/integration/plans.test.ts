@@ -23,6 +23,7 @@ import {
 import { writeResults } from '../../src/machines/results.ts'
 import { openCrawls } from '../../src/machines/scope.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
+import { sealCrawl } from '../../src/workers/crawl-ends.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { rowsRead } from '../support/rows-read.ts'
 
@@ -38,6 +39,7 @@ let db: Database
 let owner: Owner
 let worker: Owner
 let crawlId: string
+let crawl: CrawlClaim<'started'>
 
 beforeEach(async () => {
   test = await homes.make()
@@ -68,7 +70,7 @@ async function lead(prepare: boolean): Promise<void> {
   crawlId = await newCrawl()
   const crawls = crawlQueue(owner, { crawlIds: [crawlId] })
   const claim = await crawls.next()
-  await crawls.move(claim as CrawlClaim<'queued'>, 'start', owner.processId)
+  crawl = await crawls.move(claim as CrawlClaim<'queued'>, 'start', owner.processId, { next_part: null })
 }
 
 async function newCrawl(): Promise<string> {
@@ -214,6 +216,28 @@ describe('a page among many queued ones', () => {
     const dear = Object.entries(costs).filter(([, read]) => Object.values(read).some((rows) => rows > FEW))
     expect(dear).toEqual([])
   })
+})
+
+it.each([
+  ['with statistics', true],
+  ['with the plans, and what was known, when it was small', false],
+])('a crawl of many pages is sealed by a few rows, %s', async (_known, analyzed) => {
+  await lead(true)
+  const crawls = crawlQueue(owner, {})
+  await addFew(0)
+  await test.query('vacuum analyze')
+  for (let n = 0; n < KEPT; n += 1) expect(await sealCrawl(owner, crawls, crawl)).toBe(false)
+  await addSealed()
+  await addMany(crawlId, 'sealed')
+  await test.query(`update snapshot set status = 'sealed', outcome = 'archived', retry_at = null`)
+  await addUpCounts(db)
+  if (analyzed) await test.query('vacuum analyze')
+  let isSealed = false
+  const read = await rowsRead(db, TABLES, async () => {
+    isSealed = await sealCrawl(owner, crawls, crawl)
+  })
+  expect(isSealed).toBe(true)
+  expect(Object.entries(read).filter(([, rows]) => rows > FEW)).toEqual([])
 })
 
 it('the bytes of a host are read from what is kept of it, however many pages it has', async () => {

@@ -67,6 +67,8 @@ import * as hookResults from '../../src/machines/results.ts'
 import { retry } from '../../src/machines/retry.ts'
 import * as scheduled from '../../src/machines/scheduled-crawls.ts'
 import { isWithin, openCrawls } from '../../src/machines/scope.ts'
+import { startAtOnce } from '../../src/machines/start-crawl.ts'
+import { IS_OVER } from '../../src/workers/crawl-ends.ts'
 import { endFormerWorkers } from '../../src/workers/reap.ts'
 import { makeLargeArchive } from '../bench/large-archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -202,7 +204,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/counts.ts isFull': () => isFull(db, { id: crawl, max_size: 1 }),
   'db/crawl-sources.ts insertParts': () => insertParts(db, crawl, newCrawl('https://example.com/a').list),
   'db/crawl-sources.ts listOf': () => listOf(db, crawl),
-  'db/crawl-sources.ts lockNextPart': () => inTransaction((tx) => lockNextPart(tx, { id: crawl, token }, true)),
+  'db/crawl-sources.ts lockNextPart': () => inTransaction((tx) => lockNextPart(tx, { id: crawl, token })),
   'db/crawl-sources.ts passPart': () => passPart(db, crawl, 1),
   'db/crawls.ts insertCrawl': async () => {
     await crawls.insertCrawl(db, newCrawl())
@@ -334,6 +336,14 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await expect(queue.move({ ...claim, state: 'queued' }, 'start', worker)).rejects.toThrow()
     await expect(queue.move(claim, 'seal', worker)).rejects.toThrow()
     await queues.crawlQueue(owner(brokenOnce()), {}).next()
+  },
+  'machines/start-crawl.ts startAtOnce': async () => {
+    const queue = queues.crawlQueue(owner(), {})
+    const list = new UrlList(1, { urls: 'https://example.com/d', details: '' }, [])
+    const { id } = await crawls.insertCrawl(db, { ...newCrawl(), list, maxUrls: 0, tags: [] })
+    const claim = (await queue.claimRow(id)) as queues.CrawlClaim<'queued'>
+    const started = await startAtOnce(owner(), queue, claim, true)
+    await expect(queue.move(started!, 'seal', worker, undefined, IS_OVER)).rejects.toThrow()
   },
   'machines/queues.ts binaryQueue': async () => {
     const queue = queues.binaryQueue(owner())

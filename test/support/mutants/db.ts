@@ -11,6 +11,14 @@ export const DB: readonly Mutant[] = [
     only: 'never raised twice',
   },
   {
+    name: 'a crawl is sealed beside somebody who adds a page',
+    file: 'src/db/migrations/0037_crawl_is_over.sql',
+    find: 'where id = asked for no key update',
+    replacement: 'where id = asked',
+    test: 'test/integration/crawl-ends.test.ts',
+    only: 'when somebody is adding a page',
+  },
+  {
     name: 'nobody says that a crawl was added',
     file: 'src/db/migrations/0001_init.sql',
     find: 'create trigger crawl_queued after insert on crawl for each statement execute function notify_work();',

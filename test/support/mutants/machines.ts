@@ -11,6 +11,22 @@ export const MACHINES: readonly Mutant[] = [
     only: 'fences claims',
   },
   {
+    name: 'a crawl is started by whom it was taken from',
+    file: 'src/machines/start-crawl.ts',
+    find: 'and claim_token =',
+    replacement: 'and id <>',
+    test: 'test/integration/crawl-ends.test.ts',
+    only: 'was taken over',
+  },
+  {
+    name: 'a crawl whose start was not answered was taken away',
+    file: 'src/machines/start-crawl.ts',
+    find: 'rows.length > 0 || (again && (await queue.hasMoved(claim, to)))',
+    replacement: 'rows.length > 0',
+    test: 'test/crash/database-commit.test.ts',
+    only: 'the start of a crawl is written once',
+  },
+  {
     name: 'a lease is renewed in words only',
     file: 'src/machines/queues.ts',
     find: 'await super.renew(claims, leaseSeconds)',

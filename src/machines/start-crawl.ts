@@ -1,0 +1,52 @@
+import { sql } from 'kysely'
+import { uuidv7 } from '../base/ids.ts'
+import { urlsOfPart } from '../base/url-list.ts'
+import { archivableUrl, urlFilter } from '../base/urls.ts'
+import { outputDir } from '../db/crawls.ts'
+import { RELAXED } from '../db/relaxed.ts'
+import { withRetry } from '../db/retry.ts'
+import { crawlMachine } from './crawl.ts'
+import type { CrawlClaim, crawlQueue, Owner } from './queues.ts'
+
+/**
+ * Starts a crawl of a few plain URLs, as most are: it becomes `started`, and has its pages, by one statement.
+ * @param isRelaxed its commit does not wait for the disk: the first write on a page does, before anybody acts on this
+ * @returns undefined: its limits, tags or list need the lock of its row, or the claim is lost
+ */
+export async function startAtOnce(
+  { home, processId }: Owner,
+  queue: ReturnType<typeof crawlQueue>,
+  claim: CrawlClaim<'queued'>,
+  isRelaxed: boolean,
+): Promise<CrawlClaim<'started'> | undefined> {
+  const { id, token, row } = claim
+  const urls = urlsOfPart({ urls: row.urls, details: '' }).map(({ url }) => archivableUrl(url))
+  const isLimited = row.max_urls > 0 || row.max_size > 0 || row.tags.length > 0
+  if (isLimited || urls.length < row.urls_total) return undefined
+  const pages = urls.filter(urlFilter(row.config.url_allowlist ?? '', row.config.url_denylist ?? ''))
+  const ids = pages.map(() => uuidv7())
+  const dirs = pages.map((url, index) => outputDir('snapshots', url, ids[index]!))
+  const to = crawlMachine.states.queued.on.start
+  const start = sql`
+    with begun as (
+      update crawl set status = ${to}, status_changed_at = now(), modified_at = now(), moved_by = ${token},
+        next_part = null
+      where id = ${id} and claim_token = ${token} and status is not distinct from 'queued' and next_part = 0
+        and not exists (select from crawl_detail where crawl_id = ${id})
+      returning id
+    ), logged as (
+      insert into transition (model, row_id, from_status, to_status, event, process_id)
+      select 'crawl', id, 'queued', ${to}, 'start', ${processId} from begun
+    ), added as (
+      insert into snapshot (id, crawl_id, url, url_hash, depth, output_dir)
+      select page.id, begun.id, url, sha256(convert_to(url, 'UTF8')), 0, dir
+      from begun cross join unnest(${ids}::uuid[], ${pages}::text[], ${dirs}::text[]) as page (id, url, dir)
+      on conflict (crawl_id, url_hash) do nothing
+    )
+    select ${isRelaxed ? RELAXED : sql`null`} from begun`
+  return await withRetry(home.db, async (again) => {
+    const { rows } = await start.execute(home.db)
+    const isStarted = rows.length > 0 || (again && (await queue.hasMoved(claim, to)))
+    return isStarted ? { ...claim, state: to } : undefined
+  })
+}
