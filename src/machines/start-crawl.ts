@@ -11,7 +11,7 @@ import type { CrawlClaim, crawlQueue, Owner } from './queues.ts'
 /**
  * Starts a crawl of a few plain URLs, as most are: it becomes `started`, and has its pages, by one statement.
  * @param isRelaxed its commit does not wait for the disk: the first write on a page does, before anybody acts on this
- * @returns undefined: its limits, tags or list need the lock of its row, or the claim is lost
+ * @returns undefined: it has limits, tags, or a list that its row has no room for; or the claim is lost
  */
 export async function startAtOnce(
   { home, processId }: Owner,
@@ -20,9 +20,9 @@ export async function startAtOnce(
   isRelaxed: boolean,
 ): Promise<CrawlClaim<'started'> | undefined> {
   const { id, token, row } = claim
+  // Limits are counted, and tags are given, in a transaction that has locked the crawl's row.
+  if (row.max_urls > 0 || row.max_size > 0 || row.tags.length > 0) return undefined
   const urls = urlsOfPart({ urls: row.urls, details: '' }).map(({ url }) => archivableUrl(url))
-  const isLimited = row.max_urls > 0 || row.max_size > 0 || row.tags.length > 0
-  if (isLimited || urls.length < row.urls_total) return undefined
   const pages = urls.filter(urlFilter(row.config.url_allowlist ?? '', row.config.url_denylist ?? ''))
   const ids = pages.map(() => uuidv7())
   const dirs = pages.map((url, index) => outputDir('snapshots', url, ids[index]!))
@@ -32,7 +32,8 @@ export async function startAtOnce(
       update crawl set status = ${to}, status_changed_at = now(), modified_at = now(), moved_by = ${token},
         next_part = null
       where id = ${id} and claim_token = ${token} and status is not distinct from 'queued' and next_part = 0
-        and not exists (select from crawl_detail where crawl_id = ${id})
+        and (select min(part) from crawl_source where crawl_id = ${id}) is null
+        and not exists (select from crawl_detail where crawl_id = ${id} and part = 0)
       returning id
     ), logged as (
       insert into transition (model, row_id, from_status, to_status, event, process_id)
