@@ -38,7 +38,8 @@ export function foreign(text: string): Html {
 
 /** Is there anything in it that people can see? */
 export function isVisible(text: string): boolean {
-  return /[^\p{C}\p{Z}\p{M}\u{2800}\u{3164}]/u.test(text)
+  // Most text has a letter of ASCII, and V8 takes a third of a millisecond to compile what knows all others.
+  return /[!-~]/.test(text) || /[^\p{C}\p{Z}\p{M}\u{2800}\u{3164}]/u.test(text)
 }
 
 /** Data for the script of a page: no text in it can end the element that it is in. */
