@@ -53,7 +53,7 @@ describe.skipIf(lacks)(`a browser${lacks}`, () => {
   })
 
   it('has what comes over HTTP/2, and says what does not, and why', async () => {
-    const paths = '/ /leaves /needs-it /resets-late /ends-late /resets /cancels /ends'.split(' ')
+    const paths = '/ /leaves /needs-it /resets-when-read /ends-when-read /resets /cancels /ends'.split(' ')
     const told = async (path: string) => {
       const seen = unchecked.seen(http2.url + path)
       return await seen.then(({ title, broken_off }) => `${title}: ${broken_off}`, messageOf)

@@ -16,6 +16,15 @@ const page =
     stream.write(`<!doctype html><title>over HTTP/2</title>${body}`, () => then(stream))
   }
 const BEGINNING = '<p>the beginning'
+/** Pages that stop after their beginning, by the session of their reader. */
+const halves = new WeakMap<object, ServerHttp2Stream>()
+/** @param next what a browser asks for when it has read the beginning, however long that took */
+const half =
+  (next: string): Http2Route =>
+  (stream) => {
+    halves.set(stream.session!, stream)
+    page(`${BEGINNING}<img src="${next}" alt="none">`, () => {})(stream)
+  }
 
 /** What servers do in HTTP/2 only. */
 const ROUTES: Readonly<Record<string, Http2Route>> = {
@@ -26,6 +35,13 @@ const ROUTES: Readonly<Record<string, Http2Route>> = {
   '/ends': (stream) => stream.session?.destroy(),
   '/resets-late': page(BEGINNING, (stream) => setTimeout(() => stream.destroy(new Error('reset')), 100)),
   '/ends-late': page(BEGINNING, (stream) => setTimeout(() => stream.session?.destroy(), 100)),
+  '/resets-when-read': half('/reset'),
+  '/ends-when-read': half('/end'),
+  '/reset': (stream) => {
+    halves.get(stream.session!)?.destroy(new Error('reset'))
+    stream.end()
+  },
+  '/end': (stream) => stream.session?.destroy(),
   '/too-short': page(BEGINNING, (stream) => stream.end(), { 'content-length': 10_000 }),
   '/needs-it': page('<img src="/resets" alt="none"><script src="/resets-late"></script><p>text'),
   '/leaves': page('<p>text', (stream) => {

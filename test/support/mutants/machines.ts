@@ -24,7 +24,7 @@ export const MACHINES: readonly Mutant[] = [
     find: 'rows.length > 0 || (again && (await queue.hasMoved(claim, to)))',
     replacement: 'rows.length > 0',
     test: 'test/crash/database-commit.test.ts',
-    only: 'the start of a crawl is written once',
+    only: 'the start of a crawl',
   },
   {
     name: 'a lease is renewed in words only',
