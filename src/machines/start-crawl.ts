@@ -11,7 +11,8 @@ import type { CrawlClaim, crawlQueue, Owner } from './queues.ts'
 /**
  * Starts a crawl of a few plain URLs, as most are: it becomes `started`, and has its pages, by one statement.
  * @param isRelaxed its commit does not wait for the disk: the first write on a page does, before anybody acts on this
- * @returns undefined: it has limits, tags, or a list that its row has no room for; or the claim is lost
+ * @returns undefined: it has limits, tags, or a list that its row has no room for; or its list was read before; or the
+ *   claim is lost
  */
 export async function startAtOnce(
   { home, processId }: Owner,
@@ -21,7 +22,7 @@ export async function startAtOnce(
 ): Promise<CrawlClaim<'started'> | undefined> {
   const { id, token, row } = claim
   // Limits are counted, and tags are given, in a transaction that has locked the crawl's row.
-  if (row.max_urls > 0 || row.max_size > 0 || row.tags.length > 0) return undefined
+  if (row.next_part !== 0 || row.max_urls > 0 || row.max_size > 0 || row.tags.length > 0) return undefined
   const urls = urlsOfPart({ urls: row.urls, details: '' }).map(({ url }) => archivableUrl(url))
   const pages = urls.filter(urlFilter(row.config.url_allowlist ?? '', row.config.url_denylist ?? ''))
   const ids = pages.map(() => uuidv7())

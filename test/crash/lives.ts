@@ -135,6 +135,10 @@ export const LIVES: Readonly<Record<string, Life>> = {
     },
     passes: ['claim.kept_apart'],
   },
+  'has a crawl with a limit': {
+    before: (home) => home.query('update crawl set max_urls = 100'),
+    passes: ['claim.crawl_pages_added'],
+  },
   'has a hook that prints without end': {
     before: async (home) => plugin(home, HOOK, '#!/bin/sh\nexec cat /dev/zero\n'),
     passes: ['publish.flood_ended'],

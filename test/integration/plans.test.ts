@@ -81,12 +81,13 @@ async function newCrawl(): Promise<string> {
 }
 
 /** Many pages in a crawl. */
-async function addMany(crawl: string, status: 'queued' | 'sealed'): Promise<void> {
+async function addMany(crawl: string, status: 'queued' | 'sealed' | 'paused'): Promise<void> {
   await test.query(
     `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at)
      select gen_random_uuid(), $1, 'https://example.com/' || n,
        sha256(convert_to('https://example.com/' || n, 'UTF8')), 'x', $2,
-       case when $2 = 'sealed' then null else now() - interval '1 min' + n * interval '1 ms' end
+       case $2 when 'sealed' then null when 'paused' then '9999-01-01'
+         else now() - interval '1 min' + n * interval '1 ms' end
      from generate_series(1, $3::int) n`,
     [crawl, status, MANY],
   )
@@ -232,6 +233,9 @@ it.each([
   await test.query(`update snapshot set status = 'sealed', outcome = 'archived', retry_at = null`)
   await addUpCounts(db)
   if (analyzed) await test.query('vacuum analyze')
+  const paused = await newCrawl()
+  await test.query(`update crawl set status = 'paused', retry_at = '9999-01-01' where id = $1`, [paused])
+  await addMany(paused, 'paused')
   let isSealed = false
   const read = await rowsRead(db, TABLES, async () => {
     isSealed = await sealCrawl(owner, crawls, crawl)

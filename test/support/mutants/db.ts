@@ -60,12 +60,20 @@ export const DB: readonly Mutant[] = [
     only: 'that lost the database at the gate',
   },
   {
-    name: 'a crawl is sealed while something of its list is left',
+    name: 'a crawl looks over while something of its list is left',
     file: 'src/db/snapshots.ts',
     find: 'there or listed as open',
     replacement: 'there as open',
-    test: 'test/crash/long-list.test.ts',
-    only: 'is archived from its first page on',
+    test: 'test/integration/crawl-ends.test.ts',
+    only: 'those who look and those who seal agree',
+  },
+  {
+    name: 'the seal of a crawl does not ask for the rest of its list',
+    file: 'src/db/migrations/0037_crawl_is_over.sql',
+    find: 'select next_part is not null into',
+    replacement: 'select false into',
+    test: 'test/integration/crawl-ends.test.ts',
+    only: 'waits for the last part of its list',
   },
   {
     name: 'a limit does not ask how many pages there are',

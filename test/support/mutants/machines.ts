@@ -11,7 +11,7 @@ export const MACHINES: readonly Mutant[] = [
     only: 'fences claims',
   },
   {
-    name: 'a crawl is started by whom it was taken from',
+    name: 'one who has lost a crawl starts it',
     file: 'src/machines/start-crawl.ts',
     find: 'and claim_token =',
     replacement: 'and id <>',
@@ -19,7 +19,7 @@ export const MACHINES: readonly Mutant[] = [
     only: 'was taken over',
   },
   {
-    name: 'a crawl whose start was not answered was taken away',
+    name: 'a crawl whose start was not answered counts as taken away',
     file: 'src/machines/start-crawl.ts',
     find: 'rows.length > 0 || (again && (await queue.hasMoved(claim, to)))',
     replacement: 'rows.length > 0',
