@@ -39,7 +39,7 @@ const ROUTES: Readonly<Record<string, Http2Route>> = {
   '/ends-when-read': half('/end'),
   '/reset': (stream) => {
     halves.get(stream.session!)?.destroy(new Error('reset'))
-    stream.end()
+    stream.respond({ ':status': 404 }, { endStream: true })
   },
   '/end': (stream) => stream.session?.destroy(),
   '/too-short': page(BEGINNING, (stream) => stream.end(), { 'content-length': 10_000 }),
