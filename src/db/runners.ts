@@ -144,8 +144,8 @@ export async function closeAsLost(tx: Database, ids: readonly string[]): Promise
 }
 
 /**
- * Every dead process of this data dir that still holds a claim: a promotion leaves none. Found from the
- * claims, which are few.
+ * Every dead process of this data dir that still holds a claim: a promotion leaves none. Found from the claims, which
+ * are few.
  * @param dying those whose rows are about to be closed
  */
 export async function deadClaimants(home: Home, dying: readonly string[]): Promise<string[]> {

@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
-import { urlsOfPart } from '../base/url-list.ts'
+import { type ListPart, urlsOfPart } from '../base/url-list.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
 import { outputDir } from '../db/crawls.ts'
 import { RELAXED } from '../db/relaxed.ts'
 import { withRetry } from '../db/retry.ts'
+import type { NewPage } from '../db/snapshots.ts'
+import type { CrawlConfig } from '../db/tables.ts'
 import { crawlMachine } from './crawl.ts'
 import type { CrawlClaim, crawlQueue, Owner } from './queues.ts'
 
@@ -23,10 +25,9 @@ export async function startAtOnce(
   const { id, token, row } = claim
   // Limits are counted, and tags are given, in a transaction that has locked the crawl's row.
   if (row.next_part !== 0 || row.max_urls > 0 || row.max_size > 0 || row.tags.length > 0) return undefined
-  const urls = urlsOfPart({ urls: row.urls, details: '' }).map(({ url }) => archivableUrl(url))
-  const pages = urls.filter(urlFilter(row.config.url_allowlist ?? '', row.config.url_denylist ?? ''))
-  const ids = pages.map(() => uuidv7())
-  const dirs = pages.map((url, index) => outputDir('snapshots', url, ids[index]!))
+  const urls = wantedPages({ urls: row.urls, details: '' }, row.config).map(({ url }) => url)
+  const ids = urls.map(() => uuidv7())
+  const dirs = urls.map((url, index) => outputDir('snapshots', url, ids[index]!))
   const to = crawlMachine.states.queued.on.start
   const start = sql`
     with begun as (
@@ -42,7 +43,7 @@ export async function startAtOnce(
     ), added as (
       insert into snapshot (id, crawl_id, url, url_hash, depth, output_dir)
       select page.id, begun.id, url, sha256(convert_to(url, 'UTF8')), 0, dir
-      from begun cross join unnest(${ids}::uuid[], ${pages}::text[], ${dirs}::text[]) as page (id, url, dir)
+      from begun cross join unnest(${ids}::uuid[], ${urls}::text[], ${dirs}::text[]) as page (id, url, dir)
       on conflict (crawl_id, url_hash) do nothing
     )
     select ${isRelaxed ? RELAXED : sql`null`} from begun`
@@ -51,4 +52,14 @@ export async function startAtOnce(
     const isStarted = rows.length > 0 || (again && (await queue.hasMoved(claim, to)))
     return isStarted ? { ...claim, state: to } : undefined
   })
+}
+
+/** The pages of a part of a crawl's list that its patterns let in. */
+export function wantedPages(
+  part: ListPart,
+  { url_allowlist: allow = '', url_denylist: deny = '' }: CrawlConfig,
+): NewPage[] {
+  const pages = urlsOfPart(part).map(({ url, details }) => ({ ...details, url: archivableUrl(url) }))
+  const inside = urlFilter(allow, deny)
+  return pages.filter(({ url }) => inside(url))
 }

@@ -15,7 +15,7 @@ type CrawlQueue = ReturnType<typeof crawlQueue>
 const NAP_SECONDS = 5
 
 /** A condition on a crawl, `work`: it has no open snapshots, and gets none before the seal. */
-export const IS_OVER = 'crawl_is_over(work.id)'
+const IS_OVER = 'crawl_is_over(work.id)'
 
 /** Seals a crawl without open snapshots. False when one was added or opened again in the meantime. Throws ClaimLost. */
 export async function sealCrawl(

@@ -1,12 +1,11 @@
 import { failpoint } from '../base/failpoint.ts'
-import { urlsOfPart } from '../base/url-list.ts'
-import { archivableUrl, urlFilter } from '../base/urls.ts'
 import { lockNextPart, type PlacedPart, passPart } from '../db/crawl-sources.ts'
 import type { Database } from '../db/database.ts'
 import { transact } from '../db/retry.ts'
 import { insertSnapshots } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/claimed.ts'
 import type { CrawlClaim } from '../machines/queues.ts'
+import { wantedPages } from '../machines/start-crawl.ts'
 
 /**
  * Turns the next part of a crawl's list into pages of depth 0, each part once, so that a deleted page does not come
@@ -30,10 +29,7 @@ export async function addPart(tx: Database, claim: CrawlClaim): Promise<PlacedPa
   if (!locked) throw new ClaimLost(`crawl ${id} was paused, sealed or taken over`)
   const { crawl, next } = locked
   if (next === null) return null
-  const inside = urlFilter(config.url_allowlist ?? '', config.url_denylist ?? '')
-  const pages = urlsOfPart(next).map(({ url, details }) => ({ ...details, url: archivableUrl(url) }))
-  const wanted = pages.filter(({ url }) => inside(url))
-  await insertSnapshots(tx, id, wanted, { depth: 0, parentId: null }, crawl)
+  await insertSnapshots(tx, id, wantedPages(next, config), { depth: 0, parentId: null }, crawl)
   await failpoint('claim.crawl_pages_added')
   return next
 }
