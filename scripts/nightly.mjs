@@ -1,10 +1,19 @@
 // `npm run nightly [-- --minutes N]`: what takes too long for every run. The whole suite without samples, every mutant,
-// and random faults for N minutes (30 when not given), once more with a browser. Prints its seed; `SEED=n` gives one.
+// and random faults for N minutes (30 when not given), once more with a browser; then hostile input for a third of
+// that. Prints its seed; `SEED=n` gives one.
+// `npm run nightly -- hostile [--minutes N] [--seed S]`: only that.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { root } from './prepare.mjs'
+import { pinnedNode, prepare, root } from './prepare.mjs'
 
+const HOSTILE = join(root, 'test', 'hostile', 'main.ts')
+
+const [only, ...rest] = process.argv.slice(2)
+if (only === 'hostile') {
+  prepare()
+  process.exit(spawnSync(pinnedNode, [HOSTILE, ...rest], { cwd: root, stdio: 'inherit' }).status ?? 1)
+}
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '30' } } })
 const seed = process.env.SEED ?? String(Math.floor(Math.random() * 1_000_000))
 const env = { ...process.env, SEED: seed, NIGHTLY: '1' }
@@ -17,5 +26,9 @@ for (const [script, ...args] of steps) {
   const { status } = spawnSync(process.execPath, [join(root, 'scripts', script), ...args], options)
   if (status !== 0) failed.push(script)
 }
+const minutes = String(Number(values.minutes) / 3)
+console.log(`\n== hostile --minutes ${minutes} (SEED=${seed})`)
+const hostile = [HOSTILE, '--minutes', minutes, '--seed', seed]
+if (spawnSync(pinnedNode, hostile, { cwd: root, stdio: 'inherit' }).status !== 0) failed.push('hostile')
 console.log(failed.length === 0 ? '\nthe night was quiet' : `\nSEED=${seed} failed: ${failed.join(', ')}`)
 process.exitCode = failed.length === 0 ? 0 : 1

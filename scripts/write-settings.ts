@@ -15,15 +15,15 @@ export const ALL_SETTINGS: Readonly<Record<string, Setting>> = {
 /** The README with the table as the schema has it. */
 export function withSettings(text: string): string {
   const code = (words: string) => (/^[\w./]+$/.test(words) ? `\`${words}\`` : words)
-  const rows = Object.entries(ALL_SETTINGS).map(([name, { option, kind, standard, standardIs, perCrawl, means }]) => [
+  const rows = Object.entries(ALL_SETTINGS).map(([name, { option, kind, standard, standardIs, by, means }]) => [
     `\`${name}\``,
     option?.replace(/[^, ]+/g, '`$&`') ?? '',
     kind.takes,
     standardIs ?? code(String(standard)),
-    perCrawl ? 'yes' : '',
+    by,
     means,
   ])
-  const table = [['setting', 'option', 'takes', 'default', '`-c`', 'means'], Array(6).fill('---'), ...rows]
+  const table = [['setting', 'option', 'takes', 'default', 'set by', 'means'], Array(6).fill('---'), ...rows]
   const lines = table.map((cells) => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |'))
   return text.replace(TABLE, () => lines.join('\n'))
 }

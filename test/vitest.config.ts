@@ -2,9 +2,10 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './support/longest-first.ts'
 
-// What starts real servers and runners waits for them half of the time: more files at a time than cores. Not many more:
-// a file is up to eight processes at work, and their promises about time hold on a machine that is not drowned.
-const AT_ONCE = availableParallelism() + 4
+// What starts real servers and runners waits for them half of the time: one file more at a time than there are cores.
+// A file is up to eight processes at work. The tests of a file that mostly wait (for a lease, for a lead in doubt) run
+// side by side as well: `describe.concurrent`, with what is theirs in `perTest`.
+const AT_ONCE = availableParallelism() + 1
 
 // Every kind of test is a project of its own. What they share is set up by whichever is first. Unit tests share
 // processes, too: to start one for each file and to load the sources there took as much CPU as the tests.
@@ -18,7 +19,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       kind('unit', { globalSetup: alone, isolate: false, testTimeout: 20_000, sequence: { groupOrder: 0 } }),
-      kind('integration', { testTimeout: 300_000, ...real }),
+      kind('integration', { testTimeout: 300_000, maxConcurrency: 3, ...real }),
       kind('crash', { testTimeout: 300_000, maxConcurrency: 4, ...real }),
     ],
   },

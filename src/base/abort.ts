@@ -31,6 +31,25 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal)
 }
 
 /**
+ * Waits for a promise; once `signal` has aborted, for no longer than `ms`. The promise then goes on by itself.
+ * @returns whether it was fulfilled. Throws what it throws.
+ */
+export async function untilLate(promise: Promise<unknown>, ms: number, signal?: AbortSignal): Promise<boolean> {
+  const over = new AbortController()
+  const isLate = async () => {
+    if (signal) await Promise.race([aborted(signal), aborted(over.signal)])
+    await sleep(ms, over.signal)
+    return false
+  }
+  try {
+    return await Promise.race([promise.then(() => true), isLate()])
+  } finally {
+    over.abort()
+    promise.catch(() => {}) // Nobody waits for it any more.
+  }
+}
+
+/**
  * A wake-up that remembers: `wake()` ends the current or the next `wait()`.
  * It joins a poll and a notification, so that a wake-up that arrives while nobody waits is not lost.
  */

@@ -20,9 +20,9 @@ interface Start {
 
 /**
  * Loads a CommonJS module, without import() in it, with the byte code that V8 made of it in an earlier run for the same
- * `use`, kept in .compile-cache beside it. Node's own compile cache has only what is compiled before the file runs;
- * this one has each function that such a run called: a fifth less work per start. V8 refuses what another V8 made, and
- * whatever else does not fit: then it compiles.
+ * `use`, kept in .compile-cache beside it, or in ARCHIVEBOX_COMPILE_CACHE. Node's own compile cache has only what is
+ * compiled before the file runs; this one has each function that such a run called: a fifth less work per start. V8
+ * refuses what another V8 made, and whatever else does not fit: then it compiles.
  * @param file in the wrapper that Node puts around a module; in ASCII, which is read and kept at half the cost
  * @param edition tells apart files of the same path, size and time
  * @param start when V8 shall compile less, and before that keep what it made; not given: by time
@@ -31,8 +31,7 @@ interface Start {
 export function loadCompiled(file: string, use: string, edition: string, start?: Start): unknown {
   const { mtimeMs, size } = statSync(file)
   const kept = join(
-    dirname(file),
-    '.compile-cache',
+    process.env['ARCHIVEBOX_COMPILE_CACHE'] ?? join(dirname(file), '.compile-cache'),
     `${use}-${edition}-${size}-${mtimeMs}-node-${process.versions.node}-${process.arch}`,
   )
   const cachedData = readIfThere(kept)

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { CONFIG_FILE, configIn, configText, entriesIn, written } from './config-file.ts'
 import { AppError, messageOf, UsageError } from './errors.ts'
 import { FileLock } from './file-lock.ts'
+import { put } from './own.ts'
 
 /** What TOML can hold for a setting. */
 export type TomlValue = string | number | boolean | readonly string[]
@@ -25,7 +26,7 @@ export async function editConfig(folder: string, changes: Changes, name = CONFIG
     for (const [key, value] of changes) {
       after = await edited(after, key, value)
       if (value === undefined) delete expected[key]
-      else expected[key] = written(value)
+      else put(expected, key, written(value))
     }
     if (!isDeepStrictEqual(await configIn(after, file), expected))
       throw new AppError(`${file} cannot be changed so without changing more`, {

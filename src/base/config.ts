@@ -1,5 +1,34 @@
 import { availableParallelism } from 'node:os'
-import { amount, flag, type Kind, list, oneOf, path, paths, personaName, size, text, whole } from './kinds.ts'
+import {
+  absolutePath,
+  amount,
+  flag,
+  type Kind,
+  list,
+  oneOf,
+  path,
+  paths,
+  personaName,
+  size,
+  text,
+  whole,
+} from './kinds.ts'
+
+/**
+ * Who may set a setting: the least trusted first, and with each those behind it.
+ * - `page`: the row or record of a page, whoever wrote it
+ * - `crawl`: the row of a crawl, whoever wrote it
+ * - `persona`: only who works here: a persona's file, and `-c` on a command line. What a row says counts when one of
+ *   them has said the same (`trusted-settings.ts`)
+ * - `machine`: the environment, the file of the machine, archivebox.toml; never a row
+ */
+export const SETTERS = ['page', 'crawl', 'persona', 'machine'] as const
+export type Setter = (typeof SETTERS)[number]
+
+/** The stricter one of two. */
+export function stricter(one: Setter, other: Setter): Setter {
+  return SETTERS.indexOf(one) > SETTERS.indexOf(other) ? one : other
+}
 
 /** One setting of the program. */
 export interface Setting<T = unknown, Standard = unknown> {
@@ -13,11 +42,14 @@ export interface Setting<T = unknown, Standard = unknown> {
   readonly option?: string
   /** Its value is never shown. */
   readonly secret?: true
-  /** A crawl may have a value of its own: `add -c NAME=VALUE`. */
-  readonly perCrawl?: true
+  readonly by: Setter
+  /** The value that protects: whoever may set it or not, a page or crawl may have this one. */
+  readonly safe?: string
+  /** Hooks get it, though only a machine sets it. */
+  readonly toHooks?: true
 }
 
-type About = Pick<Setting, 'means' | 'standardIs' | 'option' | 'secret' | 'perCrawl'>
+type About = Pick<Setting, 'means' | 'standardIs' | 'option' | 'secret' | 'by' | 'safe' | 'toHooks'>
 
 function setting<T, const Standard extends T | undefined>(kind: Kind<T>, standard: Standard, about: About) {
   return { kind, standard, ...about } satisfies Setting<T, Standard>
@@ -34,169 +66,213 @@ const WORKERS = whole(1, 1_000)
 export const SETTINGS = {
   DATA_DIR: setting(path, './data', {
     option: '--data-dir',
+    by: 'machine',
     means: 'where the archive lies',
   }),
   DATABASE_URL: setting({ ...text, takes: 'a URL' }, undefined, {
     option: '--database-url',
     standardIs: 'the embedded server',
     secret: true,
+    by: 'machine',
     means: 'a PostgreSQL server from version 14 on',
+  }),
+  DATABASE_URL_FILE: setting(absolutePath, undefined, {
+    standardIs: "`database-url` in systemd's `$CREDENTIALS_DIRECTORY`, if it is there",
+    by: 'machine',
+    means: 'a file with DATABASE_URL: what stands in the environment can be read by hooks of the same account',
   }),
   WAIT_DB: setting(amount('seconds', LONGEST_TIMER), undefined, {
     option: '--wait-db',
     standardIs: '60 for run, else 15',
+    by: 'machine',
     means: 'how long to wait for a database that is starting, recovering or restarting; 0: not at all',
   }),
   LOG_LEVEL: setting(oneOf('debug', 'info', 'warn', 'error'), 'info', {
     option: '-q, -v',
+    by: 'machine',
     means: 'the least urgent messages that are shown',
   }),
   NO_COLOR: setting(text, undefined, {
     option: '--no-color',
     standardIs: 'colours on a terminal',
+    by: 'machine',
     means: 'any value: no colours',
   }),
   FORCE_COLOR: setting(text, undefined, {
     standardIs: 'colours on a terminal',
+    by: 'machine',
     means: 'any value: colours everywhere',
   }),
   TIMEOUT: setting(SECONDS, 60, {
-    perCrawl: true,
+    by: 'page',
     means: 'how long a hook may take, at most 12 hours; 0 counts as not set',
   }),
   BACKGROUND_GRACE: setting(SECONDS, 15, {
-    perCrawl: true,
+    by: 'page',
     means: 'how long a background hook has at least to end after SIGTERM, however long it ran before',
   }),
   HOOK_RETRIES: setting(whole(0, 1_000), 3, {
-    perCrawl: true,
+    by: 'page',
     means: 'how often to retry a hook that failed temporarily',
   }),
   HOOK_RETRY_SECONDS: setting(SECONDS, 15, {
-    perCrawl: true,
+    by: 'page',
     means: 'how long to wait before the first retry; twice as long each time, up to an hour',
   }),
   HOOK_HOST: setting(flag, true, {
-    perCrawl: true,
+    by: 'page',
     means: '`false` runs each built-in hook in a process of its own',
   }),
   USER_AGENT: setting(text, undefined, {
     standardIs: '`archivebox-ts` and `CONTACT`',
-    perCrawl: true,
+    by: 'page',
     means: 'how the built-in hooks introduce themselves',
   }),
   CONTACT: setting(text, undefined, {
     standardIs: 'none',
-    perCrawl: true,
+    by: 'page',
     means: 'a URL or mail address that `USER_AGENT` names by default, for those whose pages are archived',
   }),
   MANNERS: setting(oneOf('public', 'all', 'off'), 'public', {
-    perCrawl: true,
+    by: 'page',
     means: 'which hosts have the limits below: those with a public address, all, or none',
   }),
   HOST_CONCURRENCY: setting(whole(0, 1_000), 4, {
-    perCrawl: true,
+    by: 'page',
     means: 'how many pages of one host are archived at once, by all workers of all machines; 0: no limit',
   }),
   HOST_DELAY: setting(amount('seconds', 3_600), 0.25, {
-    perCrawl: true,
+    by: 'page',
     means: 'from the beginning of one page of a host to that of the next',
   }),
   ROBOTS_TXT: setting(flag, false, {
-    perCrawl: true,
+    by: 'page',
     means: '`true` archives no page that the robots.txt of its host forbids, and keeps its Crawl-delay',
   }),
   REUSE_UNCHANGED: setting(flag, true, {
-    perCrawl: true,
+    by: 'page',
     means:
       '`false`, as `add --again` sets it, has servers send everything anew; else a page that was archived before is ' +
       'asked for by its ETag and date, and taken from its latest copy when it is unchanged',
   }),
   MAX_PAGES_PER_HOST: setting(whole(0, 10_000_000), 0, {
-    perCrawl: true,
+    by: 'crawl',
     means: 'how many pages of one host a crawl archives; 0: no limit',
   }),
   MAX_SIZE_PER_HOST: setting(size, 0, {
-    perCrawl: true,
+    by: 'crawl',
     means: 'when a crawl has kept so much of one host, it begins no more pages of it; 0: no limit',
   }),
   CRAWL_WACZ_MAX_SIZE: setting(size, 1024 ** 3, {
-    perCrawl: true,
     standardIs: '1gb',
+    by: 'crawl',
     means: 'up to which size the WARCs of a crawl are also put into one `wacz/crawl.wacz` in its folder; 0: never',
   }),
   CHECK_SSL_VALIDITY: setting(flag, true, {
-    perCrawl: true,
+    by: 'persona',
+    safe: 'true',
     means: '`false` accepts bad certificates',
   }),
   ACCEPT_LANGUAGE: setting(text, undefined, {
     standardIs: "the browser's own",
-    perCrawl: true,
+    by: 'page',
     means: 'the languages in which pages are asked for, the best first: `de-DE,de;q=0.9`',
   }),
   BLOCK_PRIVATE_ADDRESSES: setting(flag, false, {
-    perCrawl: true,
-    means: '`true` connects to no private, loopback or link-local address, whatever name or redirect leads there',
+    by: 'machine',
+    safe: 'true',
+    toHooks: true,
+    means:
+      '`true` connects to no private or loopback address, whatever name or redirect leads there; to link-local ' +
+      'addresses and metadata services of clouds nothing connects anyhow',
   }),
   ALLOW_PRIVATE_HOSTS: setting(list, [], {
     standardIs: 'none',
-    perCrawl: true,
-    means: 'hosts that are excepted from this: names or addresses, each with a `:port` if only that, and networks',
+    by: 'machine',
+    toHooks: true,
+    means:
+      'hosts that are excepted from this, link-local ones too: names or addresses, each with a `:port` if only that, ' +
+      'and networks',
   }),
   ACTIVE_PERSONA: setting(personaName, 'Default', {
-    perCrawl: true,
+    by: 'crawl',
     means: 'the persona in `personas` that visits pages: its cookies, headers and settings',
   }),
   COOKIES_FILE: setting(path, undefined, {
     standardIs: 'that of the persona',
-    perCrawl: true,
+    by: 'persona',
     means: 'the cookies with which pages are asked for, in the format of Netscape (cookies.txt)',
   }),
   NODE_BINARY: setting(path, process.execPath, {
     standardIs: 'the one that runs the program',
-    perCrawl: true,
+    by: 'machine',
+    toHooks: true,
     means: 'the Node that hooks find',
   }),
   ABX_PLUGINS_DIR: setting(paths, [], {
     standardIs: 'none',
-    perCrawl: true,
+    by: 'machine',
+    toHooks: true,
     means: 'additional plugin folders; later ones win',
   }),
   ABXPKG_LIB_DIR: setting(path, undefined, {
     standardIs: "`abx/lib` in the user's configuration folder, as for abx-dl",
+    by: 'machine',
     means: 'where the programs and modules lie that `plugin install` or abxpkg have installed for plugins',
   }),
   NODE_MODULES_DIR: setting(path, undefined, {
     standardIs: '`npm/node_modules` in ABXPKG_LIB_DIR',
+    by: 'machine',
     means: 'the Node modules that plugins find, and where `plugin install` puts them',
   }),
   PYTHON_BINARY: setting(path, undefined, {
     standardIs: "that of the plugins' own virtual environment, else `python3`",
+    by: 'machine',
     means: 'the Python that runs the hooks of plugins',
   }),
   CHROMEWEBSTORE_EXTENSIONS_DIR: setting(path, undefined, {
     standardIs: '`chromewebstore/extensions` in ABXPKG_LIB_DIR',
+    by: 'machine',
     means: 'the browser extensions that plugins find',
   }),
   HOOK_ENV_ALLOW: setting(list, [], {
     standardIs: 'none',
+    by: 'machine',
     means: 'variables of our environment that hooks get, beside those that the contract or their plugins name',
   }),
   MAX_CRAWL_WORKERS: setting(WORKERS, Math.min(availableParallelism(), MOST_WORKERS), {
     standardIs: `cores, at most ${MOST_WORKERS}`,
+    by: 'machine',
     means: 'how many crawls are worked on at once',
   }),
   MAX_SNAPSHOT_WORKERS: setting(WORKERS, undefined, {
     standardIs: `cores, from 2 to ${MOST_WORKERS}`,
+    by: 'machine',
     means: 'how many pages of one crawl are archived at once',
   }),
+  STOP_SECONDS: setting(amount('seconds', LONGEST_TIMER), undefined, {
+    by: 'machine',
+    standardIs: 'what is left of the timeouts of its hooks',
+    means:
+      'how long a runner that is told to stop may take until it is gone; hooks that still run shortly before are ' +
+      'killed, and run again the next time',
+  }),
   CONTAINMENT: setting(oneOf('auto', 'basic', 'pidns', 'cgroup'), 'auto', {
+    by: 'machine',
     means: 'what keeps hooks from outliving the runner; `auto`: a control group where there is one, else `basic`',
   }),
+  HOOK_USER: setting(text, undefined, {
+    by: 'machine',
+    standardIs: 'as root the owner of the database cluster, else whoever runs the program',
+    means:
+      'the user as whom root runs hooks and browsers; `root` for plugins that need that: browsers have no sandbox then',
+  }),
   HISTORY_DAYS: setting(whole(0, 100_000), 30, {
+    by: 'machine',
     means: 'how long ended processes and the log of transitions are kept; 0: for ever',
   }),
   DISK_FLOOR: setting(amount('MB'), 200, {
+    by: 'machine',
     means: 'free space below which no page is begun; 0 turns this off',
   }),
 } as const
@@ -204,12 +280,12 @@ export const SETTINGS = {
 /** The settings that every plugin has, as `<PLUGIN>_<NAME>`. */
 export const PLUGIN_SETTINGS = {
   ENABLED: setting(flag, true, {
-    perCrawl: true,
+    by: 'page',
     means: '`false` turns a plugin off',
   }),
   TIMEOUT: setting(SECONDS, undefined, {
     standardIs: '`TIMEOUT`',
-    perCrawl: true,
+    by: 'page',
     means: 'how long its hooks may take',
   }),
 } as const

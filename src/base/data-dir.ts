@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { CONFIG_FILE } from './config-file.ts'
 import { AppError, codeOf, EXIT, messageOf, UsageError } from './errors.ts'
@@ -10,6 +10,20 @@ const FIRST_CONFIG = `# Settings of this archive. The environment wins over this
 # MAX_SNAPSHOT_WORKERS = 2    # pages of one crawl at the same time
 # WGET_ENABLED = false        # <PLUGIN>_ENABLED switches a plugin off
 `
+
+/** The folders of a data dir that are there from the start. */
+export const FOLDERS = ['archive', 'plugins', 'personas', 'logs'] as const
+
+/**
+ * Makes those folders that are not there. What is archived may have been seen by somebody with logins: nobody else may
+ * enter the archive. One that is there stays as open as it is.
+ */
+export function makeFolders(dataDir: string): void {
+  for (const name of FOLDERS) {
+    const isNew = makeFolder(join(dataDir, name)) !== undefined
+    if (isNew && name === 'archive') chmodSync(join(dataDir, name), 0o700)
+  }
+}
 
 /** Is there a data dir at this path? */
 export function isDataDir(path: string): boolean {
@@ -55,7 +69,7 @@ function makeDataDir(path: string, force: boolean): void {
         'choose an empty directory, or insist with: archivebox-ts init --force',
       )
     }
-    for (const folder of ['archive', 'plugins', 'personas', 'logs']) makeFolder(join(path, folder))
+    makeFolders(path)
     // Last: this file makes it a data dir.
     writeFileSync(join(path, CONFIG_FILE), FIRST_CONFIG, { flag: 'wx' })
   } catch (error) {

@@ -9,8 +9,8 @@ const FOREVER_MS = 2 ** 31 - 1
 /**
  * A kernel lock (flock) on a file. Node cannot take one, so util-linux `flock` takes it on a descriptor that we opened:
  * the lock belongs to the open file, not to the helper, and ends when our process does, however it dies. Children do
- * not inherit it (Node opens O_CLOEXEC). Where there is no `flock` (macOS), a shared lock holds nothing and an
- * exclusive one is a link with its owner's name (link-lock.ts).
+ * not inherit it (Node opens O_CLOEXEC). Where there is no `flock` (macOS), an exclusive lock is a link with the name
+ * of its owner (link-lock.ts), and a shared one waits for that and holds nothing.
  */
 export class FileLock {
   readonly #path: string
@@ -34,29 +34,30 @@ export class FileLock {
 
   /** Queues until no other process holds it exclusively; false: one did for all of `ms`. */
   async sharedWithin(ms: number): Promise<boolean> {
-    return (await this.#flock(['-s'], ms)) !== 'late'
+    const answer = await this.#flock(['-s'], ms)
+    if (answer !== 'no flock') return answer === 'locked'
+    const { noLinkLock } = await import('./link-lock.ts')
+    return await noLinkLock(this.#link, ms)
   }
 
   /** Queues until no other process holds it; false: one did for all of `ms`. */
   async exclusiveWithin(ms: number): Promise<boolean> {
     const answer = await this.#flock(['-x'], ms)
-    if (answer !== 'no flock') return answer === 'locked'
-    const { takeLinkLock } = await import('./link-lock.ts')
-    this.#releaseLink = await takeLinkLock(`${this.#path}.owner`, ms)
-    return this.#releaseLink !== undefined
+    return answer === 'no flock' ? await this.#takeLink(ms) : answer === 'locked'
   }
 
   /** Makes it exclusive if no other process holds it; false: one does (a shared lock of ours may be lost then). */
   async tryExclusive(): Promise<boolean> {
     const answer = await this.#flock(['-n', '-x'])
-    return answer === 'locked' || answer === 'no flock'
+    return answer === 'no flock' ? await this.#takeLink(0) : answer === 'locked'
   }
 
   /**
-   * Queues without limit: the kernel passes the lock on at the moment it is released. Rejects when released meanwhile.
+   * Queues without limit: the kernel passes the lock on at the moment it is released; a link is looked at every second.
+   * Rejects when released meanwhile.
    */
   async acquire(): Promise<void> {
-    if ((await this.#flock(['-x'], FOREVER_MS)) === 'late') throw tooLate(this.#path, FOREVER_MS)
+    await this.exclusive(FOREVER_MS)
   }
 
   /** Releases the lock, or leaves the queue. May be called twice. */
@@ -66,6 +67,19 @@ export class FileLock {
     this.#helper?.kill('SIGKILL')
     this.#releaseLink?.()
     closeSync(this.fd)
+  }
+
+  get #link(): string {
+    return `${this.#path}.owner`
+  }
+
+  async #takeLink(ms: number): Promise<boolean> {
+    if (this.#releaseLink) return true
+    const { takeLinkLock } = await import('./link-lock.ts')
+    const release = await takeLinkLock(this.#link, ms, () => this.#closed)
+    if (this.#closed) release?.()
+    else this.#releaseLink = release
+    return this.#releaseLink !== undefined
   }
 
   #flock(args: string[], waitMs = WAIT_MS): Promise<'locked' | 'held' | 'late' | 'no flock'> {

@@ -1,4 +1,4 @@
-import { delimiter } from 'node:path'
+import { delimiter, isAbsolute } from 'node:path'
 import { isZone } from './zone-time.ts'
 
 /** How the text of a setting is read. */
@@ -29,6 +29,12 @@ export const text: Kind<string> = { takes: 'text', read: (given) => given.trim()
 export const path: Kind<string> = {
   takes: 'a path without control characters',
   read: (given) => (/\p{Cc}/u.test(given) ? undefined : given.trim() || undefined),
+}
+
+/** The path of a file from the root on: it means the same wherever we are started. */
+export const absolutePath: Kind<string> = {
+  takes: 'a path that begins with /',
+  read: (given) => (isAbsolute(given.trim()) ? path.read(given) : undefined),
 }
 
 /** The name of a persona, and of its folder. */
@@ -82,14 +88,14 @@ export function oneOf<const Word extends string>(...words: readonly Word[]): Kin
   }
 }
 
-const UNITS: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }
+const UNITS: ReadonlyMap<string, number> = new Map(Object.entries({ '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }))
 
 /** Bytes, also written `50mb` or `1.5g` (1024-based). */
 export const size: Kind<number> = {
   takes: 'a size in bytes, or such as 50mb',
   read: (given) => {
     const match = /^(\d+(?:\.\d+)?)\s*([kmg]?)i?b?$/i.exec(given.trim())
-    return match ? Math.floor(Number(match[1]) * UNITS[match[2]!.toLowerCase()]!) : undefined
+    return match ? Math.floor(Number(match[1]) * UNITS.get(match[2]!.toLowerCase())!) : undefined
   },
 }
 

@@ -1,30 +1,63 @@
 import { execFileSync } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs'
+import { mkdirSync, readlinkSync, rmdirSync, statSync, symlinkSync, unlinkSync } from 'node:fs'
 import { sleep } from './abort.ts'
 import { codeOf } from './errors.ts'
 
+/** The pauses between two looks at a lock that is held: short at first, since most are held for moments. */
+const FIRST_LOOK_MS = 20
+const LONGEST_LOOK_MS = 1_000
+/** Whoever takes a dead owner's link away needs moments; one that died over it is not waited for any longer. */
+const CLEARING_MS = 10_000
+
 /**
  * An exclusive lock where kernel locks are unavailable: a symbolic link whose target names its owner (pid and start
- * time), since making one is atomic and never leaves an unnamed lock. The link of a dead owner is moved away. Waits up
- * to `waitMs`; returns the release, or undefined when the lock was held all the time. Known limit: two processes that
- * find the same dead owner at the same instant can both continue.
+ * time), since making one is atomic and never leaves an unnamed lock. The link of a dead owner is taken away by one
+ * process at a time, which looks again before it does. Works among processes that see each other's pids.
+ * @param waitMs how long to wait while another has it
+ * @param isOver says that nobody waits any longer
+ * @returns the release; undefined: the lock was held all the time, or nobody waits
  */
-export async function takeLinkLock(path: string, waitMs: number): Promise<(() => void) | undefined> {
+export async function takeLinkLock(
+  path: string,
+  waitMs: number,
+  isOver: () => boolean = () => false,
+): Promise<(() => void) | undefined> {
   const me = identity(process.pid)
-  const deadline = performance.now() + waitMs
-  for (;;) {
+  const tryTo = () => {
     try {
       symlinkSync(me, path)
       return () => unlinkSync(path)
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error
+      return undefined
     }
-    const owner = ownerOf(path)
-    if (owner !== undefined && identity(Number.parseInt(owner, 10)) !== owner) moveAway(path, owner)
-    else if (performance.now() > deadline) return undefined
-    else await sleep(20)
   }
+  return await untilFree(path, waitMs, isOver, tryTo)
+}
+
+/** Waits until nobody who lives has the lock; false: somebody had it for all of `waitMs`. */
+export async function noLinkLock(path: string, waitMs: number): Promise<boolean> {
+  const isFree = () => ownerOf(path) === undefined || undefined
+  return (await untilFree(path, waitMs, () => false, isFree)) === true
+}
+
+/** What `attempt` comes to, once it comes to something. */
+async function untilFree<T>(
+  path: string,
+  waitMs: number,
+  isOver: () => boolean,
+  attempt: () => T | undefined,
+): Promise<T | undefined> {
+  const deadline = performance.now() + waitMs
+  for (let pause = FIRST_LOOK_MS; !isOver(); ) {
+    const done = attempt()
+    if (done !== undefined) return done
+    if (clearDead(path)) continue
+    if (performance.now() >= deadline) return undefined
+    await sleep(pause)
+    pause = Math.min(pause * 1.5, LONGEST_LOOK_MS)
+  }
+  return undefined
 }
 
 function ownerOf(path: string): string | undefined {
@@ -56,14 +89,27 @@ function identity(pid: number): string {
   }
 }
 
-function moveAway(path: string, owner: string): void {
-  const aside = `${path}.${randomUUID()}`
+const isDead = (owner: string | undefined) => owner !== undefined && identity(Number.parseInt(owner, 10)) !== owner
+
+/**
+ * Takes the link of a dead owner away. Only inside of a folder that one process at a time can make: between two looks
+ * at the link nobody else takes it away, and so nobody has made another.
+ * @returns whether there was one, of ours to take away
+ */
+function clearDead(path: string): boolean {
+  if (!isDead(ownerOf(path))) return false
+  const turn = `${path}.clearing`
   try {
-    renameSync(path, aside)
-    if (readlinkSync(aside) === owner) unlinkSync(aside)
-    // It has changed hands since the check: puts it back.
-    else renameSync(aside, path)
+    mkdirSync(turn)
   } catch {
-    // Somebody else moved it first.
+    const since = statSync(turn, { throwIfNoEntry: false })?.mtimeMs
+    if (since !== undefined && Date.now() - since > CLEARING_MS) rmdirSync(turn)
+    return false
   }
+  try {
+    if (isDead(ownerOf(path))) unlinkSync(path)
+  } finally {
+    rmdirSync(turn)
+  }
+  return true
 }

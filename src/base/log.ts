@@ -1,6 +1,7 @@
-import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs'
+import { appendFileSync, mkdirSync, renameSync, rmdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { shortProcess } from './log-lines.ts'
+import { withoutUrlSecrets } from './url-secrets.ts'
 
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 const ORDER: readonly Level[] = ['debug', 'info', 'warn', 'error']
@@ -35,7 +36,7 @@ export interface LogLine {
 /** Where lines go: the terminal, a file, the parent process. */
 export type Sink = (line: LogLine) => void
 
-/** The log for rooms below the command line. */
+/** The log for rooms below the command line. No line has what lets somebody in by a URL. */
 export class Log {
   readonly #role: string
   readonly #sink: Sink
@@ -70,13 +71,13 @@ export class Log {
     this.#sink(line)
   }
   #say(level: Level, text: string): void {
-    this.#sink({ level, role: this.#role, text, ids: this.#ids })
+    this.#sink({ level, role: this.#role, text: withoutUrlSecrets(text), ids: this.#ids })
   }
 }
 
 /** `archived https://example.org/`, `failed https://example.org/: HTTP 404` */
 export function endText({ url, outcome, cause }: PageEnd): string {
-  return `${outcome ?? 'sealed'} ${url}${cause === null ? '' : `: ${cause}`}`
+  return withoutUrlSecrets(`${outcome ?? 'sealed'} ${url}${cause === null ? '' : `: ${cause}`}`)
 }
 
 /** Passes lines at or above `level` to `sink`. */
@@ -95,6 +96,29 @@ export function toAll(...sinks: readonly Sink[]): Sink {
 /** A larger log is moved aside or truncated (log-cap.ts). */
 export const MAX_LOG_BYTES = 10 * 1024 * 1024
 
+/** A writer that died while it moved a log aside is not waited for longer than this. */
+const MOVING_MS = 60_000
+
+/**
+ * Makes `<file>.1` of a full log. All its writers see at the same time that it is full: the one that makes the folder
+ * looks again and moves it, so that nobody replaces what was moved aside just now by a log of one line.
+ */
+function moveAside(file: string): void {
+  const turn = `${file}.moving`
+  try {
+    mkdirSync(turn)
+  } catch {
+    const since = statSync(turn, { throwIfNoEntry: false })?.mtimeMs
+    if (since !== undefined && Date.now() - since > MOVING_MS) rmdirSync(turn)
+    return
+  }
+  try {
+    if (statSync(file).size > MAX_LOG_BYTES) renameSync(file, `${file}.1`)
+  } finally {
+    rmdirSync(turn)
+  }
+}
+
 /**
  * Appends lines to a file, each with its UTC time and the last digits of the process that said it. At 10 MB the file
  * becomes `<file>.1`, replacing the previous one. Synchronous, so that a dying process's last lines are in it; a full
@@ -107,7 +131,7 @@ export function toFile(file: string): Sink {
       // Other processes write to it, too: only the file system knows its size.
       const size = statSync(file, { throwIfNoEntry: false })?.size
       if (size === undefined) mkdirSync(dirname(file), { recursive: true })
-      else if (size > MAX_LOG_BYTES) renameSync(file, `${file}.1`)
+      else if (size > MAX_LOG_BYTES) moveAside(file)
       appendFileSync(file, `${new Date().toISOString()} ${level} ${who}: ${text}\n`, { mode: 0o600 })
     } catch {
       // See above.

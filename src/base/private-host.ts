@@ -12,12 +12,32 @@ const NAT64 = /^64:ff9b::(?:([\da-f]{1,4}):)?([\da-f]{1,4})$/
 /** Names that are never registered for the public (RFC 6761, 6762, 8375, 9476). */
 const LOCAL_NAMES = /(?:^|\.)(?:localhost|local|internal|home\.arpa|test)$/
 
+/** Of one link only (RFC 3927, RFC 4291), also as IPv6 writes what is IPv4's: clouds answer their machines there. */
+const LINK_LOCAL = ['169.254.0.0/16', 'fe80::/10', '::169.254.0.0/112', '::ffff:0:169.254.0.0/112', '2002:a9fe::/32']
+/** Elsewhere clouds answer there: Alibaba, Oracle, Azure; Amazon's and Google's by IPv6. */
+const METADATA = ['100.100.100.200', '192.0.0.192', '168.63.129.16', 'fd00:ec2::/32', 'fd20:ce::254']
+/** Names of these services. */
+export const METADATA_NAMES: readonly string[] = [
+  ...['metadata', 'metadata.google.internal', 'metadata.goog', 'instance-data', 'instance-data.ec2.internal'],
+  ...['metadata.tencentyun.com', 'metadata.packet.net', 'metadata.platformequinix.com'],
+]
+
 let privates: BlockList | undefined
+let linkLocal: BlockList | undefined
+let metadata: BlockList | undefined
 
 /** Is this address for a machine or a network of one's own? */
 export function isPrivateAddress(address: string): boolean {
   privates ??= blockList(RANGES)
   return isIn(privates, address)
+}
+
+/** What is at an address that no page of the web has, in words; undefined: nothing of the kind. */
+export function machineServiceAt(address: string): string | undefined {
+  linkLocal ??= blockList(LINK_LOCAL)
+  if (isIn(linkLocal, address)) return 'link-local address'
+  metadata ??= blockList(METADATA)
+  return isIn(metadata, address) ? 'address of a metadata service' : undefined
 }
 
 /** Addresses and networks (`10.1.0.0/16`) as a list that can be asked. */

@@ -1,5 +1,6 @@
 import { Cron } from 'croner'
 import { UsageError } from './errors.ts'
+import { own } from './own.ts'
 import { isZone } from './zone-time.ts'
 
 /** When something is due again and again: a cron line of five fields, read in a time zone. */
@@ -27,7 +28,7 @@ const TAKES = `${Object.keys(PERIODS).join(', ')}, or the five fields of a cron 
  */
 export function recurrenceOf(typed: string, timezone = Intl.DateTimeFormat().resolvedOptions().timeZone): Recurrence {
   const words = typed.trim().toLowerCase()
-  const cron = Object.hasOwn(PERIODS, words) ? PERIODS[words as keyof typeof PERIODS] : typed.trim()
+  const cron = own<string>(PERIODS, words) ?? typed.trim()
   if (!isZone(timezone))
     throw new UsageError(`there is no time zone "${timezone}"`, 'they have names such as Europe/Berlin or UTC')
   if (cron.split(/\s+/).length !== 5) throw new UsageError(`--every takes ${TAKES}; not "${typed}"`)

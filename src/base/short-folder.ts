@@ -20,7 +20,7 @@ const ownUid = (): number => process.geteuid?.() ?? 0
 /** The same for the process of this row (an id as UUIDs are written): whose it is, its name says. */
 export const processFolderOf = (id: string): string => `${FOLDERS}${id.replaceAll('-', '')}`
 
-/** The folders of processes that are there and belong to our account, by the ids of the processes. */
+/** The folders of processes that are there and belong to our account, or are for root, by the ids of the processes. */
 export function processFolders(): Map<string, string> {
   const found = new Map<string, string>()
   for (const name of namesIn(dirname(FOLDERS))) {
@@ -42,12 +42,18 @@ function namesIn(folder: string): readonly string[] {
 
 /** Is this one of them? */
 export const isProcessFolder = (folder: string): boolean =>
-  folder.startsWith(FOLDERS) && /^[0-9a-f]{32}$/.test(folder.slice(FOLDERS.length)) && isOwn(folder)
+  folder.startsWith(FOLDERS) && /^[0-9a-f]{32}$/.test(folder.slice(FOLDERS.length)) && isPrivate(folder)
 
 /** Is this a folder of our account that no other may enter? */
 function isOwn(folder: string): boolean {
+  return isPrivate(folder) && lstatSync(folder).uid === ownUid()
+}
+
+/** The same; as root, of whomever: hooks run as another account. */
+function isPrivate(folder: string): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false })
-  return found?.isDirectory() === true && found.uid === ownUid() && (found.mode & 0o077) === 0
+  const isOurs = ownUid() === 0 || found?.uid === ownUid()
+  return found?.isDirectory() === true && isOurs && (found.mode & 0o077) === 0
 }
 
 /**

@@ -3,6 +3,7 @@ import type { TomlValue } from '../base/config-edit.ts'
 import { CONFIG_FILE, written } from '../base/config-file.ts'
 import { openDataDir } from '../base/data-dir.ts'
 import { UsageError } from '../base/errors.ts'
+import { own } from '../base/own.ts'
 import type { Known } from '../hooks/known-settings.ts'
 import { Problems } from './problems.ts'
 import { type SettingsFile, setSettings } from './set-settings.ts'
@@ -40,7 +41,7 @@ export async function unsetSettings(asked: Asked, keys: readonly string[], file:
 export function knownName({ known, sources }: Asked, key: string, problems: Problems): string {
   const name = known.nameOf(key.toUpperCase())
   const isInFile = sources.some(
-    (source) => (source.name === CONFIG_FILE || source.name === 'machine') && source.texts[name] !== undefined,
+    (source) => (source.name === CONFIG_FILE || source.name === 'machine') && own(source.texts, name) !== undefined,
   )
   const why = isInFile ? undefined : known.refusalAsUnknown(name)
   if (why !== undefined) problems.add(why, 'archivebox-ts config list shows all settings')

@@ -1,6 +1,6 @@
 import type { FailureGroup } from '../db/failures.ts'
 import { many, shortId } from './format.ts'
-import { oneLine } from './screen/clean.ts'
+import { discreet } from './screen/clean.ts'
 import { cutEnd, cutUrl } from './screen/fit.ts'
 import { widthOf } from './screen/width.ts'
 
@@ -29,8 +29,8 @@ export function failureLines(
     const { cause, host, pages, partial, snapshot_ids: ids } = group
     const url = pages === 1 ? urlOf(ids[0]!) : undefined
     return {
-      pages: url ? oneLine(url) : many(pages, 'page'),
-      cause: oneLine(url || host === '' ? cause : `${cause} (${host})`),
+      pages: url ? discreet(url) : many(pages, 'page'),
+      cause: discreet(url || host === '' ? cause : `${cause} (${host})`),
       isPartial: partial === pages,
       command: retryCommand(group),
     }

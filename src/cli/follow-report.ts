@@ -13,7 +13,7 @@ import { canvasOn } from './screen/canvas.ts'
 import { oneLine } from './screen/clean.ts'
 import { flow } from './screen/flow.ts'
 import { onStderr } from './screen/palette.ts'
-import { printRecord, terminal, wantsJson } from './terminal.ts'
+import { printRecord, printText, terminal, wantsJson } from './terminal.ts'
 
 /** So many of the pages that failed alone are named by their URLs. */
 const NAMED = 100
@@ -61,7 +61,7 @@ export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow
       archived: counts.archived + counts.partial,
     })
   // On a terminal it has just been said.
-  else if (options.quiet || !process.stderr.isTTY) process.stdout.write(`${dir}\n`)
+  else if (options.quiet || !process.stderr.isTTY) printText(`${dir}\n`)
   if (counts.failed > 0 || total === 0) process.exitCode = EXIT.partial
 }
 

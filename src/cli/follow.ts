@@ -1,8 +1,10 @@
 import { Bell, sleep } from '../base/abort.ts'
 import { AppError, EXIT } from '../base/errors.ts'
 import { endText, type LineIds } from '../base/log.ts'
+import { stopSignals } from '../base/stop-signals.ts'
 import { type CrawlRow, crawlById } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
+import { endRetryPolicy } from '../db/retry.ts'
 import { SealedPages } from '../db/sealed-pages.ts'
 import { explainDatabaseError, isDatabaseAway } from '../db/trouble.ts'
 import { commandOwnsForegroundRunner, liveRunnerProcesses, ownerOf } from '../runner/ownership.ts'
@@ -29,8 +31,6 @@ const NEVER_MS = 100 * 365 * 86_400_000
 /** A database that is away is looked for so often. */
 const AWAY_LOOK_MS = 500
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
 /** A command that follows a crawl: the runner that it may have, and whether it is to run the crawl itself. */
 export interface Follower {
   readonly runner: OwnRunner
@@ -46,6 +46,7 @@ export async function follow(open: OpenHome, options: GlobalOptions, by: Followe
   const { home } = open
   const { runner } = by
   const { crawlId } = runner
+  endRetryPolicy(home.db) // Whose runner is alive is waited for, however long it takes.
   const interrupt = new AbortController()
   const bell = new Bell()
   const onNews = () => bell.wake()
@@ -59,7 +60,8 @@ export async function follow(open: OpenHome, options: GlobalOptions, by: Followe
     onNews()
     view?.stops(signal)
   }
-  for (const signal of SIGNALS) process.on(signal, onSignal)
+  const signals = stopSignals()
+  for (const signal of signals) process.on(signal, onSignal)
   try {
     const crawl = await untilSealed(open, options, by, { view, bell, stop: interrupt.signal })
     view?.end()
@@ -67,7 +69,7 @@ export async function follow(open: OpenHome, options: GlobalOptions, by: Followe
     process.exitCode = EXIT.interrupted
     terminal.say(`stopped before the end; ${onStderr.bold('archivebox-ts run')} goes on with crawl ${crawlId}`)
   } finally {
-    for (const signal of SIGNALS) process.off(signal, onSignal)
+    for (const signal of signals) process.off(signal, onSignal)
     view?.end()
   }
 }

@@ -13,6 +13,7 @@ import { heartbeatWhileWaiting } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
 import { migrate } from '../db/migrate.ts'
 import { insertRunning, markEnded, type NewRow, runningRow } from '../db/processes.ts'
+import { setRetryPolicy } from '../db/retry.ts'
 import type { ProcessType } from '../db/tables.ts'
 import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
@@ -23,6 +24,7 @@ import { type Behind, Door, databaseWaitMs } from './door.ts'
 import { giveUp, leaveTime } from './give-up.ts'
 import { isLed, ledHome } from './led-home.ts'
 import type { GlobalOptions } from './options.ts'
+import { patience } from './patience.ts'
 import { terminal } from './terminal.ts'
 
 /** What is under way is worth a longer wait than what is about to begin: for so long at least. */
@@ -107,12 +109,17 @@ export async function openHome(
   const askLead = async ({ url, db, led }: LikelyDatabase) =>
     await (led ?? ledHome(db, { databaseUrl: url, dataDir, dataDirId: id }))
   const led = isBrief && early ? await askLead(early) : undefined
+  /** From here on a command waits for a database that goes away; a runner has ways of its own. */
+  const stays = (server: Behind, db: Database) => {
+    if (connection === COMMAND_CONNECTION) setRetryPolicy(db, patience(doorMs, server.revive, say))
+  }
   const waitAgain = async (server: Behind, db: Database) => {
     const again = new Door(dataDir, Math.max(doorMs, FOLLOW_MS), say)
     await again.connect(server, () => ping(db))
     again.passed()
   }
   if (led) {
+    stays({ url: led.databaseUrl, revive: reviving(dataDir) }, led.db)
     return {
       home: led,
       kind: 'embedded',
@@ -163,13 +170,14 @@ export async function openHome(
       return opened
     })
     door.passed()
+    stays(server, open)
     return {
       home,
       kind: server.kind,
       settings: options.settings,
       untilBack: async () => await waitAgain(server, open),
       close: async () => {
-        await open.destroy()
+        await giveUp(open)
         await server.leave()
       },
     }

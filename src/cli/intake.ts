@@ -7,7 +7,7 @@ import { archivableUrl } from '../base/urls.ts'
 import type { Entry, Found } from '../importers/entry.ts'
 import type { Format } from '../importers/formats.ts'
 import { urlsInLine } from '../importers/text.ts'
-import { oneLine } from './screen/clean.ts'
+import { discreet } from './screen/clean.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
@@ -84,7 +84,7 @@ export class Intake {
   }
 
   #name(reason: string, line: number | undefined): void {
-    const clean = oneLine(reason) // It quotes a stranger's list.
+    const clean = discreet(reason) // It quotes a stranger's list.
     if (this.#named.length < NAMED) this.#named.push(line === undefined ? clean : `line ${line}: ${clean}`)
   }
 }

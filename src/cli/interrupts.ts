@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { EXIT } from '../base/errors.ts'
+import { stopSignals } from '../base/stop-signals.ts'
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** A terminal and the program that started us may both pass on one key press. */
 const SAME_PRESS_MS = 150
 
@@ -13,8 +13,10 @@ export class Interrupts {
   readonly #interrupt = new AbortController()
   #last = Number.NEGATIVE_INFINITY
 
+  readonly #signals = stopSignals()
+
   constructor() {
-    for (const signal of SIGNALS) process.on(signal, this.#onSignal)
+    for (const signal of this.#signals) process.on(signal, this.#onSignal)
   }
 
   /** Aborted once a signal has come. */
@@ -31,7 +33,7 @@ export class Interrupts {
   /** From now on signals do what they did before; not once one has come, for the process is leaving. */
   end(): void {
     if (this.signal.aborted) return
-    for (const signal of SIGNALS) process.off(signal, this.#onSignal)
+    for (const signal of this.#signals) process.off(signal, this.#onSignal)
   }
 
   readonly #onSignal = (): void => {

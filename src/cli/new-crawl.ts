@@ -1,6 +1,7 @@
 import { UsageError } from '../base/errors.ts'
 import { size } from '../base/kinds.ts'
 import { closest } from '../base/near-miss.ts'
+import { own, put } from '../base/own.ts'
 import type { Persona } from '../base/persona/persona.ts'
 import { brokenPatterns } from '../base/urls.ts'
 import type { NewCrawl } from '../db/crawls.ts'
@@ -93,12 +94,12 @@ function frozenSettings(
 ): Pick<CrawlConfig, 'frozen'> {
   const frozen: Record<string, FrozenSetting> = {}
   for (const [name, value] of Object.entries(settings.texts)) {
-    const isAlias = known.nameOf(name) !== name && settings.texts[known.nameOf(name)] !== undefined
-    if (value === undefined || isAlias || !known.isFrozen(name)) continue
-    const { name: source } = sources.find(({ texts }) => texts[name] !== undefined)!
-    if (source !== 'command line') frozen[known.nameOf(name)] = { value, source }
+    const isAlias = known.nameOf(name) !== name && own(settings.texts, known.nameOf(name)) !== undefined
+    if (value === undefined || isAlias || !known.isFrozen(name, value)) continue
+    const { name: source } = sources.find(({ texts }) => own(texts, name) !== undefined)!
+    if (source !== 'command line') put(frozen, known.nameOf(name), { value, source })
   }
-  for (const [name, value] of Object.entries(persona)) frozen[known.nameOf(name)] = { value, source: 'persona' }
+  for (const [name, value] of Object.entries(persona)) put(frozen, known.nameOf(name), { value, source: 'persona' })
   return Object.keys(frozen).length === 0 ? {} : { frozen }
 }
 
@@ -116,7 +117,7 @@ export function crawlSettingsOf(
   { known, settings, problems }: Asked,
   pairs: readonly string[],
 ): Record<string, string> {
-  const own: Record<string, string> = {}
+  const given: Record<string, string> = {}
   for (const pair of pairs) {
     const match = /^([A-Za-z][A-Za-z0-9_]*)=(.*)$/s.exec(pair)
     if (!match) {
@@ -126,7 +127,7 @@ export function crawlSettingsOf(
     const [name, text] = [match[1]!.toUpperCase(), match[2]!]
     const why = known.refusalForCrawl(name, text, settings.texts)
     if (why !== undefined) problems.add(`-c ${why}`)
-    own[known.nameOf(name)] = text
+    put(given, known.nameOf(name), text)
   }
-  return own
+  return given
 }

@@ -17,6 +17,8 @@ export interface GlobalOptions extends GivenOptions {
   readonly dataDir: string
   /** None: the embedded server. */
   readonly databaseUrl: string | undefined
+  /** As it was typed, if it was. */
+  readonly databaseUrlGiven: string | undefined
   readonly settings: Settings
   /** What may be set, by the plugins that are here. */
   readonly known: KnownSettings

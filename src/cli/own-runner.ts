@@ -79,7 +79,7 @@ export class OwnRunner {
   }
 
   #spawn(): ChildProcess {
-    const { verbose, json, databaseUrl, waitDb } = this.#options
+    const { verbose, json, databaseUrlGiven, waitDb } = this.#options
     const args = [
       asset('main.js', 'main.ts'),
       'run',
@@ -93,7 +93,7 @@ export class OwnRunner {
       ...process.env,
       DATA_DIR: this.#dataDir,
       [PARENT_ENV]: this.commandId,
-      ...(databaseUrl ? { DATABASE_URL: databaseUrl } : {}),
+      ...(databaseUrlGiven ? { DATABASE_URL: databaseUrlGiven } : {}),
       ...(waitDb === undefined ? {} : { WAIT_DB: waitDb }),
     }
     // By the channel it hears of our end, however that comes about: then it is nobody's, and drains. What it says goes

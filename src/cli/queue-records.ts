@@ -13,7 +13,7 @@ import { cutRecord, isCut } from './records/cut.ts'
 import type { Line } from './records/input.ts'
 import { CRAWL, RESULT, SNAPSHOT } from './records/kinds.ts'
 import { onStderr } from './screen/palette.ts'
-import { printRecord, terminal, wantsJson } from './terminal.ts'
+import { printJson, printRecord, terminal, wantsJson } from './terminal.ts'
 
 /** What the lines on stdin ask for. */
 export interface Asked {
@@ -42,6 +42,11 @@ export function askedFor(lines: readonly Line[]): Asked {
     newCrawls: [],
     others: [],
   }
+  const places = new Map<unknown, string[]>([
+    ['Crawl', asked.crawls],
+    ['Snapshot', asked.snapshots],
+    ['ArchiveResult', asked.results],
+  ])
   for (const { text, record } of lines) {
     if (!record) {
       if (isPartOfId(text)) asked.snapshots.push(text.toLowerCase())
@@ -49,7 +54,7 @@ export function askedFor(lines: readonly Line[]): Asked {
       continue
     }
     const { type, id } = record
-    const place = { Crawl: asked.crawls, Snapshot: asked.snapshots, ArchiveResult: asked.results }[String(type)]
+    const place = places.get(type)
     if (!place) asked.others.push(text)
     else if (typeof id === 'string' && isUuid(id)) place.push(id.toLowerCase())
     else if (type === 'Snapshot' && typeof record['url'] === 'string') asked.urls.push(record['url'])
@@ -67,7 +72,7 @@ export function askedFor(lines: readonly Line[]): Asked {
 export async function queueRecords(home: Home, options: GlobalOptions, asked: Asked): Promise<string[]> {
   const fresh = asked.newCrawls.map((record) => newCrawl(urlsOf(record), record))
   if (asked.urls.length > 0) fresh.push(newCrawl(asked.urls, {}))
-  for (const text of asked.others) process.stdout.write(`${text}\n`)
+  for (const text of asked.others) printJson(text)
   const crawls: string[] = []
   for (const crawl of fresh) crawls.push((await insertCrawl(home.db, crawl)).id)
   const parts = asked.snapshots.filter((text) => !isUuid(text))

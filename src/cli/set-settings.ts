@@ -3,6 +3,7 @@ import { editConfig, type TomlValue } from '../base/config-edit.ts'
 import { CONFIG_FILE } from '../base/config-file.ts'
 import { MACHINES, machineFile, machineGuid } from '../base/machine-file.ts'
 import { makeFolder } from '../base/make-folder.ts'
+import { own } from '../base/own.ts'
 import { onStderr } from './screen/palette.ts'
 import type { Asked, Source } from './settings.ts'
 import { terminal } from './terminal.ts'
@@ -23,12 +24,14 @@ export async function setSettings(
 ): Promise<boolean> {
   const place = sources.findIndex(({ name }) => name === file)
   const { texts: set } = sources[place]!
-  const others = [...settings.keys()].flatMap((name) => known.aliasesOf(name)).filter((as) => set[as] !== undefined)
+  const others = [...settings.keys()]
+    .flatMap((name) => known.aliasesOf(name))
+    .filter((as) => own(set, as) !== undefined)
   const changes = new Map<string, TomlValue | undefined>([...others.map((as) => [as, undefined] as const), ...settings])
   const changed = await edit(dataDir, changes, file)
   for (const name of settings.keys()) {
     const names = [name, ...known.aliasesOf(name)]
-    const winner = sources.slice(0, place).find(({ texts }) => names.some((as) => texts[as]?.trim()))
+    const winner = sources.slice(0, place).find(({ texts }) => names.some((as) => own(texts, as)?.trim()))
     if (winner) terminal.say(`${onStderr.yellow('careful:')} ${name} is set ${winner.where}, too, and that wins`)
   }
   return changed

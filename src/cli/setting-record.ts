@@ -1,3 +1,5 @@
+import type { Setter } from '../base/config.ts'
+import { own } from '../base/own.ts'
 import type { Known } from '../hooks/known-settings.ts'
 import type { Asked } from './settings.ts'
 
@@ -11,6 +13,7 @@ export interface SettingRecord {
   readonly source: string
   readonly default: unknown
   readonly secret: boolean
+  readonly set_by: Setter
 }
 
 const MASK = '***'
@@ -37,6 +40,7 @@ export function settingRecord(asked: Asked, key: string, above: readonly string[
     source: given?.source ?? (isGeneral && general.source !== 'default' ? stand! : 'default'),
     default: standard,
     secret,
+    set_by: asked.known.setterOf(key),
   }
 }
 
@@ -50,7 +54,7 @@ export function settingRecords(asked: Asked): SettingRecord[] {
 function givenFor({ known: all, sources }: Asked, key: string, known: Known | undefined) {
   for (const { name, texts } of sources) {
     for (const as of [key, ...all.aliasesOf(key)]) {
-      const text = texts[as]
+      const text = own(texts, as)
       if (text === undefined || text.trim() === '') continue
       const value = known ? known.kind.read(text) : text
       if (value !== undefined) return { value, source: as === key ? name : `${name} (${as})` }

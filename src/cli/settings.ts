@@ -3,7 +3,7 @@ import {
   ENVIRONMENT,
   readSetting,
   SETTINGS,
-  type SettingName,
+  type Setting,
   type Settings,
   settingsOf,
   strongest,
@@ -13,6 +13,8 @@ import { CONFIG_FILE, readConfigFile } from '../base/config-file.ts'
 import { isDataDir } from '../base/data-dir.ts'
 import { MACHINES, machineFile, machineGuid, readMachineFile } from '../base/machine-file.ts'
 import { whyUnusable } from '../base/make-folder.ts'
+import { own } from '../base/own.ts'
+import { secretsIn, withPassword } from '../base/secrets.ts'
 import { findPlugins, pluginTrees } from '../hooks/discover.ts'
 import { KnownSettings } from '../hooks/known-settings.ts'
 import type { GivenOptions, GlobalOptions } from './options.ts'
@@ -63,11 +65,12 @@ export async function atTheDoor(
   const file = await readConfigFile(dataDir).catch((error: unknown) => problems.keep(error))
   const ofMachine = join(MACHINES, machineFile(machineGuid()))
   const machine = await readMachineFile(dataDir).catch((error: unknown) => problems.keep(error))
+  const secrets = (texts: Texts) => problems.attempt(() => secretsIn(texts)) ?? {}
   const sources: readonly Source[] = [
     { name: 'command line', texts: commandLine, where: 'on the command line' },
-    { name: 'environment', texts: ENVIRONMENT, where: 'in the environment' },
-    { name: 'machine', texts: machine ?? {}, where: `in ${resolve(dataDir, ofMachine)}` },
-    { name: CONFIG_FILE, texts: file ?? {}, where: `in ${resolve(dataDir, CONFIG_FILE)}` },
+    { name: 'environment', texts: { ...secrets(ENVIRONMENT), ...ENVIRONMENT }, where: 'in the environment' },
+    { name: 'machine', texts: { ...secrets(machine ?? {}), ...machine }, where: `in ${resolve(dataDir, ofMachine)}` },
+    { name: CONFIG_FILE, texts: { ...secrets(file ?? {}), ...file }, where: `in ${resolve(dataDir, CONFIG_FILE)}` },
   ]
   const texts = strongest(...sources.map((source) => source.texts))
   const settings = settingsOf(texts)
@@ -75,8 +78,8 @@ export async function atTheDoor(
   const known = new KnownSettings(findPlugins(pluginTrees(dataDir, texts)))
   for (const [name, text] of Object.entries(texts)) {
     const why = text === undefined ? undefined : known.refusal(name, text)
-    const source = sources.find((each) => each.texts[name] !== undefined)
-    const option = source?.name === 'command line' ? SETTINGS[name as SettingName].option : undefined
+    const source = sources.find((each) => own(each.texts, name) !== undefined)
+    const option = source?.name === 'command line' ? own<Setting>(SETTINGS, name)?.option : undefined
     if (why !== undefined)
       problems.add(option ? why.replace(`${name}=`, `${option} `) : `${why} (set ${source?.where})`)
   }
@@ -94,5 +97,7 @@ export async function atTheDoor(
   const unusable = makes && file && !isDataDir(dataDir) ? whyUnusable(dataDir) : undefined
   if (unusable !== undefined) problems.add(unusable, 'choose another with --data-dir')
   const { DATA_DIR, DATABASE_URL } = settings.config
-  return { ...given, dataDir: DATA_DIR, databaseUrl: DATABASE_URL, settings, known, problems, sources }
+  const databaseUrl = DATABASE_URL && withPassword(DATABASE_URL, ENVIRONMENT['PGPASSWORD'])
+  const place = { dataDir: DATA_DIR, databaseUrl, databaseUrlGiven: given.databaseUrl }
+  return { ...given, ...place, settings, known, problems, sources }
 }

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { ExportOptions } from './commands/export.ts'
 import type { WaczOptions } from './commands/export-wacz.ts'
+import type { RestoreVerb } from './commands/restore.ts'
 import type { VerifyOptions } from './commands/verify.ts'
 import type { GlobalOptions } from './options.ts'
 import { filterOptions } from './records/register.ts'
@@ -50,5 +51,8 @@ export function registerTakingOut(root: Command, globals: () => Promise<GlobalOp
     'archivebox-ts restore --data-dir elsewhere rows.zst',
   ])
     .argument('<file>')
-    .action(async (file: string) => (await import('./commands/restore.ts')).restore(await globals(), file))
+    .option('--trust-settings', 'it is my own: take what it says of programs, too: arguments, addresses, places')
+    .action(async (file: string, options: RestoreVerb) =>
+      (await import('./commands/restore.ts')).restore(await globals(), file, options),
+    )
 }

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { stripVTControlCharacters } from 'node:util'
 import { type AppError, messageOf, UsageErrors } from '../base/errors.ts'
 import { atLeast, type Level, type LineIds, type LogLine, type Sink } from '../base/log.ts'
 import type { GlobalOptions } from './options.ts'
 import { canvasOn } from './screen/canvas.ts'
+import { coloured, escapedJson, harmless, legible } from './screen/clean.ts'
 import { refoot } from './screen/frame.ts'
 import { pageEndLine } from './screen/page-end.ts'
 import { isDumb, onStderr } from './screen/palette.ts'
@@ -32,7 +32,7 @@ class Terminal {
 
   /** One line for people, or several. */
   say(line: string): void {
-    if (this.json) this.log({ level: 'info', role: 'cli', text: stripVTControlCharacters(line), ids: this.ids })
+    if (this.json) this.log({ level: 'info', role: 'cli', text: harmless(line), ids: this.ids })
     else this.#write(line)
   }
 
@@ -43,7 +43,8 @@ class Terminal {
     this.#write(this.json ? JSON.stringify({ time, level, role, message: text, ...ids, ...page }) : format(line))
   }
 
-  #write(line: string): void {
+  #write(said: string): void {
+    const line = !process.stderr.isTTY ? said : this.json ? escapedJson(said) : coloured(said)
     if (this.#foot.length === 0) process.stderr.write(`${line}\n`)
     else process.stderr.write(refoot(this.#foot, this.#rowsTaken(), `${line.replaceAll('\n', '\r\n')}\r\n`, this.#foot))
   }
@@ -60,7 +61,7 @@ class Terminal {
 
   /** A terminal that became narrower since has wrapped what is longer. */
   #rowsTaken(): number {
-    const rows = (line: string) => Math.max(1, Math.ceil(widthOf(stripVTControlCharacters(line)) / this.columns))
+    const rows = (line: string) => Math.max(1, Math.ceil(widthOf(harmless(line)) / this.columns))
     return this.#foot.reduce((sum, line) => sum + rows(line), 0)
   }
 }
@@ -72,7 +73,17 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 
 /** Data goes to stdout: one JSON object a line. */
 export function printRecord(record: object): void {
-  process.stdout.write(`${JSON.stringify(record)}\n`)
+  printJson(JSON.stringify(record))
+}
+
+/** A line of JSON: on a terminal without what a terminal acts on, in a pipe as it is. */
+export function printJson(json: string): void {
+  process.stdout.write(`${process.stdout.isTTY ? escapedJson(json) : json}\n`)
+}
+
+/** Text of data, the same way: pages and their servers wrote parts of it. */
+export function printText(text: string): void {
+  process.stdout.write(process.stdout.isTTY ? legible(text) : text)
 }
 
 /** Shall more data be written? Waits for a slow reader; false: it has seen enough. */
@@ -100,7 +111,8 @@ export function terminalSink(level: Level): Sink {
   return atLeast(level, (line) => terminal.log(line))
 }
 
-function format({ level, role, text, page }: LogLine): string {
+function format({ level, role, text: said, page }: LogLine): string {
+  const text = shown(said)
   // A person who watches sees at a glance how pages end; a log file is searched.
   if (page && process.stderr.isTTY) return pageEndLine(page, canvasOn(process.stderr, onStderr))
   const time = new Date().toTimeString().slice(0, 8)
@@ -115,10 +127,14 @@ function format({ level, role, text, page }: LogLine): string {
   return `${onStderr.dim(time)} ${onStderr.cyan(role.padEnd(8))} ${words}`
 }
 
+/** What a page or a server may have written parts of, before colours of ours come to it. */
+const shown = (text: string) => (process.stderr.isTTY ? legible(text) : text)
+
 /** An expected failure, or several: what was wrong, and what to do. */
 export function sayError(error: AppError): void {
   terminal.live([])
   const all = error instanceof UsageErrors ? error.all : [error]
-  for (const each of all) terminal.say(`${onStderr.red('error:')} ${messageOf(each)}`)
-  for (const hint of new Set(all.flatMap((each) => each.hint ?? []))) terminal.say(`${onStderr.dim('hint:')}  ${hint}`)
+  for (const each of all) terminal.say(`${onStderr.red('error:')} ${shown(messageOf(each))}`)
+  for (const hint of new Set(all.flatMap((each) => each.hint ?? [])))
+    terminal.say(`${onStderr.dim('hint:')}  ${shown(hint)}`)
 }

@@ -5,7 +5,7 @@ import type { PageInWork } from '../db/pages-in-work.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { type Hook, selectHooks } from '../hooks/discover.ts'
 import { duration, many } from './format.ts'
-import { oneLine } from './screen/clean.ts'
+import { discreet, oneLine } from './screen/clean.ts'
 import { cutUrl } from './screen/fit.ts'
 
 /** Background hooks have this long, at least, to put their files down. */
@@ -42,7 +42,7 @@ export class Waits {
   line(pages: readonly PageInWork[]): string | undefined {
     if (pages.length === 0) return undefined
     const running = pages.map(
-      ({ url, hooks }) => `${hooks[0] ? `${oneLine(hooks[0].plugin)} on ` : ''}${cutUrl(oneLine(url), LONGEST)}`,
+      ({ url, hooks }) => `${hooks[0] ? `${oneLine(hooks[0].plugin)} on ` : ''}${cutUrl(discreet(url), LONGEST)}`,
     )
     const more = running.length > NAMED ? ` and ${running.length - NAMED} more` : ''
     const most = Math.max(...pages.map((page) => this.#secondsOf(page)))

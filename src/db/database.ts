@@ -81,12 +81,12 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   const connect = async () => {
-    const client = await connectWithRetry(() => pool.connect(), wait)
+    const client = await connectWithRetry(db, () => pool.connect())
     const release = client.release.bind(client)
     client.release = (error) => release(error || (client as unknown as BoundedClient).spoiled)
     return client
   }
-  const db = new Kysely<Tables>({
+  const db: Database = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: { connect, end: () => pool.end(), options: pool.options } }),
   })
   if (wait) setRetryPolicy(db, wait)

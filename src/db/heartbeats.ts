@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
-import type { Identity } from './processes.ts'
+import type { Identity, ProcessRow } from './processes.ts'
 
 // The signs of life by which runners know of each other. Their intervals depend on each other: a runner stops trusting
 // its lead before any other may take it for dead.
@@ -25,6 +25,8 @@ export interface Beat {
   /** The newer runner that asked for the lead, and how long it waits at most, from when it asked. */
   readonly askedBy: string | null
   readonly handoffGraceMs: number
+  /** One that asked has sent a SIGTERM, or is about to. */
+  readonly isSignalled: boolean
 }
 
 /**
@@ -37,16 +39,20 @@ export async function heartbeat(
   me: Identity,
   blockedReason: string | null,
 ): Promise<Beat | null> {
-  const { rows } = await sql<{ handoff_requested_by: string | null; handoff_grace_s: number | null }>`
+  const { rows } = await sql<Pick<ProcessRow, 'handoff_requested_by' | 'handoff_grace_s' | 'handoff_signal'>>`
     update process
     set heartbeat_at = now(), blocked_reason = ${blockedReason},
         boot_id = ${me.bootId}, pid_namespace = ${me.pidNamespace}, pid = ${me.pid}, start_ticks = ${me.startTicks}
     where id = ${id} and status in ('running', 'draining')
       and term = (select term from runner_term where data_dir_id = ${home.dataDirId})
-    returning handoff_requested_by, handoff_grace_s`.execute(home.db)
+    returning handoff_requested_by, handoff_grace_s, handoff_signal`.execute(home.db)
   const [row] = rows
   if (!row) return null
-  return { askedBy: row.handoff_requested_by, handoffGraceMs: (row.handoff_grace_s ?? 0) * 1_000 }
+  return {
+    askedBy: row.handoff_requested_by,
+    handoffGraceMs: (row.handoff_grace_s ?? 0) * 1_000,
+    isSignalled: row.handoff_signal,
+  }
 }
 
 /** Writes heartbeats until the returned function is called; others notice when the database is away. */

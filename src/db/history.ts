@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { holdsNoClaim } from './claimed-tables.ts'
 import type { Database } from './database.ts'
 
 // Rows of ended processes and the log of transitions are history: no decision depends on them. All leaders of a
@@ -12,9 +13,7 @@ const ALONG_INDEXES = sql`
 const IS_FORGOTTEN = sql`
   not exists (select from process child where child.parent_id = p.id)
   and not exists (select from runner_term where process_id = p.id)
-  and not exists (select from crawl where claimed_by = p.id)
-  and not exists (select from snapshot where claimed_by = p.id)
-  and not exists (select from "binary" where claimed_by = p.id)
+  and ${holdsNoClaim(sql`p.id`)}
   and not exists (select from archive_result where process_id = p.id and status in ('queued', 'started', 'backoff'))
   and (p.worker_type <> 'worker_runner' or p.status <> 'lost' or p.term < (
     select max(later.term) from process later

@@ -8,21 +8,23 @@ const PATIENCE_MS = 2_000
 const ROWS = 200
 
 /** What names the latest rows of each kind, and says which they are. */
-const KINDS: Readonly<Record<string, string>> = {
-  crawl: `select id::text as name,
+const KINDS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    crawl: `select id::text as name,
       concat_ws(' ', status, coalesce(nullif(label, ''), split_part(urls, E'\\n', 1))) as about
     from crawl order by id desc limit ${ROWS}`,
-  snapshot: `select id::text as name, concat_ws(' ', coalesce(outcome, status), url) as about
+    snapshot: `select id::text as name, concat_ws(' ', coalesce(outcome, status), url) as about
     from snapshot order by id desc limit ${ROWS}`,
-  result: `select id::text as name, concat_ws(' ', status, plugin) as about
+    result: `select id::text as name, concat_ws(' ', status, plugin) as about
     from archive_result order by id desc limit ${ROWS}`,
-  process: `select id::text as name, concat_ws(' ', status, process_type, worker_type, 'pid', pid) as about
+    process: `select id::text as name, concat_ws(' ', status, process_type, worker_type, 'pid', pid) as about
     from process order by id desc limit ${ROWS}`,
-  machine: `select id::text as name, hostname as about from machine order by id desc limit ${ROWS}`,
-  schedule: `select id::text as name, concat_ws(' ', status, every, split_part(urls, E'\\n', 1)) as about
+    machine: `select id::text as name, hostname as about from machine order by id desc limit ${ROWS}`,
+    schedule: `select id::text as name, concat_ws(' ', status, every, split_part(urls, E'\\n', 1)) as about
     from schedule order by id desc limit ${ROWS}`,
-  tag: `select name, '' as about from tag order by name limit 1000`,
-}
+    tag: `select name, '' as about from tag order by name limit 1000`,
+  }),
+)
 
 /**
  * The latest rows of a kind, as completion offers them: their names, and what they are. None where the database is not
@@ -35,7 +37,7 @@ export async function latestRows(
   kind: string,
   begun: string,
 ): Promise<{ word: string; about: string }[]> {
-  const statement = KINDS[kind]
+  const statement = KINDS.get(kind)
   const address = url === undefined ? likelyAddress(dataDir) : undefined
   const there = url ?? (address && urlOf(address))
   if (statement === undefined || there === undefined) return []

@@ -1,6 +1,7 @@
 import postgres from 'postgres'
 import { sleep } from '../base/abort.ts'
 import { backoff } from '../base/backoff.ts'
+import { own } from '../base/own.ts'
 import { forPostgresJs } from './connection-url.ts'
 import { applicationName } from './database.ts'
 
@@ -87,7 +88,7 @@ function connect(
     connection: { application_name: applicationName('listen', runnerId) },
     onnotice: () => {},
     onclose,
-    onnotify: (channel: string) => channels[channel]?.(),
+    onnotify: (channel: string) => own(channels, channel)?.(),
   }
   return postgres(options)
 }

@@ -51,6 +51,21 @@ export async function lastRowOfPid(home: Home, pid: number): Promise<LiveRow | u
   return await rows(home).where('pid', '=', pid).orderBy('seq', 'desc').limit(1).executeTakeFirst()
 }
 
+/** The live rows of a data dir whose processes were found to survive being killed (see `noteStuck`). */
+export async function stuckRows(
+  db: Home['db'],
+  dataDirId: string,
+): Promise<Pick<ProcessRow, 'id' | 'process_type' | 'pid' | 'blocked_reason'>[]> {
+  return await db
+    .selectFrom('process')
+    .select(['id', 'process_type', 'pid', 'blocked_reason'])
+    .where('data_dir_id', '=', dataDirId)
+    .where(IS_LIVE)
+    .where('process_type', '<>', 'orchestrator')
+    .where('blocked_reason', 'is not', null)
+    .execute()
+}
+
 /** The children of these processes, in the order of their start. */
 export async function childRows(home: Home, parentIds: readonly string[]): Promise<ProcessRow[]> {
   return await home.db.selectFrom('process').selectAll().where('parent_id', 'in', parentIds).orderBy('seq').execute()

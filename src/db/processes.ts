@@ -248,6 +248,27 @@ export async function markEnded(
   await withRetry(db, () => update.execute(db))
 }
 
+/** Notes in the rows of processes that cannot be ended, why, and since when: the first time that it was tried. */
+export async function noteStuck(db: Database, ids: readonly string[], why: string): Promise<void> {
+  const text = sql`to_char(now() at time zone 'UTC', '"since "YYYY-MM-DD"T"HH24:MI:SS"Z: "') || ${why}::text`
+  const update = sql`
+    update process set blocked_reason = ${text}
+    where id = any(${ids}::uuid[]) and blocked_reason is null
+      and status in ('starting', 'running', 'draining')`
+  await withRetry(db, () => update.execute(db))
+}
+
+/** Closes the row of a runner that ends in order. One that only waited until its successor led had led itself. */
+export async function markResigned(db: Database, id: string, code: number): Promise<void> {
+  const update = sql`
+    update process
+    set status = 'exited', exit_code = ${code}, ended_at = now(),
+        worker_type = case when handoff_requested_by is not null and promoted_at is not null then 'worker_runner'
+                           else worker_type end
+    where id = ${id} and status in ('starting', 'running', 'draining')`
+  await withRetry(db, () => update.execute(db))
+}
+
 /** Seconds since a process's last heartbeat, and since its promotion; by the database's clock. */
 export const ages = [
   sql<number | null>`extract(epoch from now() - heartbeat_at)`.as('heartbeat_age_s'),

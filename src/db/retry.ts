@@ -14,26 +14,33 @@ const PAUSE: Backoff = { baseMs: 50, maxMs: 1_000, jitter: 0.5 }
 export interface RetryPolicy {
   /** They stop waiting when it aborts. */
   readonly until: AbortSignal
-  /** Called with the error before each pause. */
-  readonly onWait?: (error: unknown) => void
+  /** Called with the error before each pause, which begins when it is done. */
+  readonly onWait?: (error: unknown) => void | Promise<void>
 }
 
 /** Statements of a database without a policy fail at once. */
 const policies = new WeakMap<object, RetryPolicy>()
 
-/** From now on the statements of `db` wait for a database that is away. */
+/** From now on the statements of `db` wait for a database that is away, and so do its new connections. */
 export function setRetryPolicy(db: Database, how: RetryPolicy): void {
   policies.set(db, how)
 }
 
+/** From now on they fail at once again, for whoever waits in a way of its own. */
+export function endRetryPolicy(db: Database): void {
+  policies.delete(db)
+}
+
 /**
- * Connects, and waits for a server that is away as `wait` says. Nothing was sent before, so nothing can happen twice.
+ * Connects, and waits for a server that is away as the policy of `db` says. Nothing was sent before, so nothing can
+ * happen twice.
  */
-export async function connectWithRetry<T>(connect: () => Promise<T>, wait: RetryPolicy | undefined): Promise<T> {
+export async function connectWithRetry<T>(db: Database, connect: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await connect()
     } catch (error) {
+      const wait = policies.get(db)
       if (!wait || !isDatabaseAway(error)) throw error
       await pauseOrGiveUp(tries, wait, error)
     }
@@ -72,6 +79,6 @@ export async function transact<T>(db: Database, work: (tx: Database, again: bool
 async function pauseOrGiveUp(tries: number, wait: RetryPolicy | undefined, error: unknown): Promise<void> {
   if (wait?.until.aborted)
     throw new AppError(`no longer waiting for the database: ${messageOf(error)}`, { cause: error })
-  wait?.onWait?.(error)
+  await wait?.onWait?.(error)
   await sleep(backoff(tries, PAUSE), wait?.until)
 }

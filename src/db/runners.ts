@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { byIndex } from './by-index.ts'
+import { CLAIMANTS } from './claimed-tables.ts'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
 import type { Machine } from './machines.ts'
@@ -40,13 +41,16 @@ export async function seenLead(
 }
 
 /**
- * A waiting runner goes to the gate: from here on newer runners take notice of it, and it of older ones.
+ * A waiting runner goes to the gate: from here on newer runners take notice of it, and it of older ones. What it was
+ * asked for before is over.
  * @param asNewest it takes a new place in the queue
  * @returns its place; the former one when its row is closed, which its heartbeat notices
  */
 export async function goToGate({ db }: Home, me: Place, asNewest: boolean): Promise<Place> {
   const update = sql<{ seq: number }>`
-    update process set standby = false${asNewest ? sql`, seq = default` : sql``}
+    update process
+    set standby = false, handoff_requested_by = null, handoff_grace_s = null, handoff_signal = false
+        ${asNewest ? sql`, seq = default` : sql``}
     where id = ${me.id} and status = 'running' returning seq`
   const { rows } = await withRetry(db, () => update.execute(db))
   return { id: me.id, seq: rows[0]?.seq ?? me.seq }
@@ -55,17 +59,23 @@ export async function goToGate({ db }: Home, me: Place, asNewest: boolean): Prom
 /**
  * After a lead that ended in order, or an attempt at one: from now on the runner only stands by, and one that waits for
  * its end may stop waiting.
+ * @param leaves it only waits until the newer one leads: that it was superseded stays in its row
  * @returns whether a SIGTERM of the newer runner follows, or has come; undefined when the row was closed meanwhile,
  *   since somebody took the runner for dead
  */
-export async function demote({ db }: Home, id: string): Promise<{ readonly handoffSignal: boolean } | undefined> {
+export async function demote(
+  { db }: Home,
+  id: string,
+  leaves = false,
+): Promise<{ readonly handoffSignal: boolean } | undefined> {
   return await withRetry(db, async (again) => {
     const { rows } = await sql<{ handoffSignal: boolean }>`
       with before as (
         select id, handoff_signal from process where id = ${id} and status in ('running', 'draining') for update)
       update process
       set status = 'running', worker_type = 'runner_waiting', standby = true,
-          handoff_requested_by = null, handoff_grace_s = null, handoff_signal = false
+          handoff_requested_by = ${leaves ? sql`handoff_requested_by` : null}, handoff_grace_s = null,
+          handoff_signal = false
       from before where process.id = before.id
       returning before.handoff_signal as "handoffSignal"`.execute(db)
     // An answer that was lost may have said yes.
@@ -78,8 +88,8 @@ export async function demote({ db }: Home, id: string): Promise<{ readonly hando
  * Asks runners to hand over: in their rows, for those that no signal reaches, and by a notification.
  * @param reachable those that a signal of ours reaches
  * @param graceSeconds how long we shall wait for them
- * @returns those to send a SIGTERM to: they lead, nobody had asked them before, and they are not leaving already. A
- *   signal to one of the others would mean "hurry", or "leave" to one that only waits
+ * @returns those to send a SIGTERM to: they lead, nobody has asked or signalled them before, and they are not leaving
+ *   already. A signal to one of the others would mean "hurry", or "leave" to one that only waits
  */
 export async function requestHandoff(
   home: Home,
@@ -90,8 +100,8 @@ export async function requestHandoff(
 ): Promise<string[]> {
   const { rows } = await sql<{ id: string; signal: boolean }>`
     with before as (
-      select id, handoff_requested_by is null and status = 'running' and worker_type = 'worker_runner'
-                 and id = any(${reachable}::uuid[]) as signal
+      select id, handoff_requested_by is null and not handoff_signal and status = 'running'
+                 and worker_type = 'worker_runner' and id = any(${reachable}::uuid[]) as signal
       from process where id = any(${runnerIds}::uuid[]) for update
     ), asked as (
       update process
@@ -111,10 +121,27 @@ export async function isHandoffRequested({ db }: Home, id: string): Promise<bool
   return rows.length > 0
 }
 
-/** Takes back the hand-over request of a runner that is gone. */
-export async function withdrawHandoff({ db }: Home, id: string, askedBy: string): Promise<void> {
+/** Has a newer runner led since this one last led, or registered, and ended in order? */
+export async function hasSuccessor(home: Home, id: string): Promise<boolean> {
+  const select = sql`
+    select 1 from process me join process newer on newer.data_dir_id = me.data_dir_id and newer.seq > me.seq
+    where me.id = ${id} and newer.promoted_at > coalesce(me.promoted_at, me.started_at) and newer.status = 'exited'`
+  const { rows } = await withRetry(home.db, () => select.execute(home.db))
+  return rows.length > 0
+}
+
+/**
+ * Takes back the hand-over request of a runner that is gone.
+ * @param isSignalled its signal has come, and is still to be told from that of a person
+ */
+export async function withdrawHandoff(
+  { db }: Home,
+  id: string,
+  { askedBy, isSignalled }: { readonly askedBy: string; readonly isSignalled: boolean },
+): Promise<void> {
   await sql`
-    update process set handoff_requested_by = null, handoff_grace_s = null, handoff_signal = false
+    update process
+    set handoff_requested_by = null, handoff_grace_s = null, handoff_signal = handoff_signal and ${isSignalled}
     where id = ${id} and handoff_requested_by = ${askedBy}`.execute(db)
 }
 
@@ -151,10 +178,7 @@ export async function closeAsLost(tx: Database, ids: readonly string[]): Promise
 export async function deadClaimants(home: Home, dying: readonly string[]): Promise<string[]> {
   const select = sql<{ id: string }>`
     select p.id from process p
-    where p.id = any(array(select claimed_by from crawl where claimed_by is not null
-        union select claimed_by from snapshot where claimed_by is not null
-        union select claimed_by from "binary" where claimed_by is not null
-        union select claimed_by from schedule where claimed_by is not null))
+    where p.id = any(array(${CLAIMANTS}))
       and p.data_dir_id = ${home.dataDirId}
       and (p.status in ('exited', 'lost') or p.id = any(${dying}::uuid[]))`
   const { rows } = await byIndex(home.db, (tx) => select.execute(tx))

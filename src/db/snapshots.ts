@@ -176,9 +176,14 @@ export async function snapshotsIn(
  * Locks pages that were sealed before outcomes existed, newest first, for the rest of the transaction; skips locked
  * ones.
  */
-export async function lockUnjudged(tx: Database, limit: number): Promise<Pick<SnapshotRow, 'id' | 'output_dir'>[]> {
-  const { rows } = await sql<Pick<SnapshotRow, 'id' | 'output_dir'>>`
-    select id, output_dir from snapshot where status = 'sealed' and outcome is null
+export async function lockUnjudged(
+  tx: Database,
+  limit: number,
+): Promise<(Pick<SnapshotRow, 'id' | 'output_dir'> & { readonly is_open: boolean })[]> {
+  const { rows } = await sql<Pick<SnapshotRow, 'id' | 'output_dir'> & { is_open: boolean }>`
+    select id, output_dir, exists (select from archive_result r
+      where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff')) as is_open
+    from snapshot s where status = 'sealed' and outcome is null
     order by id desc limit ${limit} for no key update skip locked`.execute(tx)
   return rows
 }

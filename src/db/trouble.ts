@@ -121,5 +121,5 @@ export function badUrl(url: string): UsageError {
 
 /** A database URL that may be shown: the password replaced by stars. */
 export function maskPassword(url: string): string {
-  return url.replace(/(:\/\/[^:/@]*):[^@]*@/, '$1:***@')
+  return url.replace(/(:\/\/[^:/@]*):[^@]*@/, '$1:***@').replace(/([?&]password=)[^&]*/g, '$1***')
 }

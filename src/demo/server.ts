@@ -9,14 +9,16 @@ export interface DemoSite {
   close(): Promise<void>
 }
 
-const TYPES: Readonly<Record<string, string>> = {
-  '.css': 'text/css; charset=utf-8',
-  '.html': 'text/html; charset=utf-8',
-  '.ico': 'image/x-icon',
-  '.pdf': 'application/pdf',
-  '.png': 'image/png',
-  '.svg': 'image/svg+xml',
-}
+const TYPES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    '.css': 'text/css; charset=utf-8',
+    '.html': 'text/html; charset=utf-8',
+    '.ico': 'image/x-icon',
+    '.pdf': 'application/pdf',
+    '.png': 'image/png',
+    '.svg': 'image/svg+xml',
+  }),
+)
 
 /** Beside the source, beside the bundle, and beside a chunk of the bundle. */
 const PLACES = ['./site/', './demo-site/', '../demo-site/']
@@ -41,7 +43,7 @@ export async function serveDemo(): Promise<DemoSite> {
     else if (!body) response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('Not found\n')
     else {
       response.writeHead(200, {
-        'content-type': TYPES[extname(name)] ?? 'application/octet-stream',
+        'content-type': TYPES.get(extname(name)) ?? 'application/octet-stream',
         'content-length': body.length,
       })
       response.end(request.method === 'HEAD' ? undefined : body)

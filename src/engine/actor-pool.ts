@@ -24,6 +24,9 @@ const DEAF_MS = 3_000
 const MUTE_MS = 30_000
 /** An idle actor exits within moments of being asked to. */
 const LEAVE_MS = 10_000
+/** How long the reaping of the last actors is waited for: the database may be silent, and others can reap, too. */
+const REAP_MS = 3_000
+const FORCED_REAP_MS = 1_000
 /** How often actors that should exit are checked. */
 const CLOSING_MS = 2_000
 
@@ -121,7 +124,7 @@ export class ActorPool {
     const idle = this.wake()
     const missing = due - idle - this.#roster.in('starting').length
     const count = this.#pause.isOver ? Math.min(missing, actorsToSpawn(due, this.size, this.#max)) : 0
-    for (let started = 0; started < count; started += 1) await this.#start()
+    for (let started = 0; started < count && !this.#stop.drain.aborted; started += 1) await this.#start()
   }
 
   /**
@@ -164,7 +167,10 @@ export class ActorPool {
     this.#kill('does not renew its lease', await this.#standstill.late(this.#roster.there))
   }
 
-  /** Drains, and waits until all actors are gone and reaped; `force` of the stop cuts the wait short. */
+  /**
+   * Drains, and waits until all actors are gone, and a moment for them to be reaped; `force` of the stop cuts the wait
+   * short.
+   */
   async close(): Promise<void> {
     const stop = this.#stop
     this.drain()
@@ -176,7 +182,10 @@ export class ActorPool {
     }
     stop.force.addEventListener('abort', onForce)
     if (stop.force.aborted) onForce()
+    let goneAt = Number.POSITIVE_INFINITY
     for (let lookAt = performance.now() + CLOSING_MS, over = 0; this.size > 0; ) {
+      goneAt = this.#roster.there.size > 0 ? Number.POSITIVE_INFINITY : Math.min(goneAt, performance.now())
+      if (performance.now() - goneAt > (stop.force.aborted ? FORCED_REAP_MS : REAP_MS)) break
       // Repeating the order is harmless, and reaches an actor that was still starting the first time.
       this.drain()
       await this.#bell.wait(200)
@@ -186,9 +195,11 @@ export class ActorPool {
       over = stop.capMs === 0 ? over + CLOSING_MS : 0
       if (over > DEAF_MS) this.#roster.kill()
       this.#kill('does not answer', this.#standstill.mute(this.#roster.there, LEAVE_MS))
-      // While the database is away the next check tries again.
-      const late = await this.#standstill.late(this.#roster.there).catch(() => [])
-      this.#kill('does not renew its lease', late)
+      // Not waited for: the database may be silent. While it is away the next check tries again.
+      void this.#standstill.late(this.#roster.there).then(
+        (late) => this.#kill('does not renew its lease', late),
+        () => {},
+      )
     }
     clearTimeout(killTimer)
     stop.force.removeEventListener('abort', onForce)

@@ -11,6 +11,7 @@ import {
   Failed,
   failed,
   isLethal,
+  isSpent,
   PUT_BACK,
   PutBack,
   retryOf,
@@ -80,7 +81,8 @@ export class Executor {
   }
 
   /**
-   * Starts the handler of a row that was just claimed. A row that has ended too many owners is given up instead.
+   * Starts the handler of a row that was just claimed. A row that has ended too many owners is given up instead: by the
+   * model's own work for that, or, without one and when that has failed too often as well, by its graph alone.
    * @param claimedAt monotonic time before the claim was requested
    */
   start(claim: SomeClaim, claimedAt: number, done?: (end: TickEnd) => void): void {
@@ -89,7 +91,7 @@ export class Executor {
     this.#running.add(tick)
     if (onProgress) tick.progress()
     const isGivenUp = isLethal(model.machine, claim)
-    if (isGivenUp && !model.giveUp) {
+    if (isGivenUp && (!model.giveUp || isSpent(model.machine, claim))) {
       this.#fail(
         tick,
         new Error(
@@ -211,13 +213,19 @@ export class Executor {
     this.#end(tick, this.#stepOf(tick, FAILED), { how: 'failed', error })
   }
 
-  /** When work precedes the giving up of a row, a failure alone does not give it up; the next claim does. */
+  /**
+   * When work precedes the giving up of a row, a failure alone does not give it up; the next claim does. That work has
+   * as many attempts as the row had, with delays that grow anew.
+   */
   #stepOf({ claim }: Tick, answer: unknown): Step {
     const { giveUp } = this.#options.model
-    if (giveUp && answer === undefined && isLethal(this.#machine, claim)) return stepOf(this.#machine, claim, FAILED)
-    if (!giveUp || answer !== FAILED) return stepOf(this.#machine, claim, answer)
-    const { retryAfterMs } = this.#machine.states[claim.state] ?? {}
-    return stepOf(this.#machine, claim, failed(backoff(claim.attempts, retryOf(retryAfterMs))))
+    const isGivenUp = isLethal(this.#machine, claim)
+    if (giveUp && answer === undefined && isGivenUp) return stepOf(this.#machine, claim, FAILED)
+    if (!giveUp || answer !== FAILED || isSpent(this.#machine, { ...claim, attempts: claim.attempts + 1 }))
+      return stepOf(this.#machine, claim, answer)
+    const { retryAfterMs, giveUp: { after = 0 } = {} } = this.#machine.states[claim.state] ?? {}
+    const attempts = isGivenUp ? claim.attempts - after : claim.attempts
+    return stepOf(this.#machine, claim, failed(backoff(attempts, retryOf(retryAfterMs))))
   }
 
   #lose(tick: Tick, why: string, hasReturned = false): void {

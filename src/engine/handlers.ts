@@ -65,7 +65,7 @@ export interface Model {
   readonly tick: Work
   /**
    * Runs instead of the handler for a row that was claimed too often in vain. When it returns nothing, the row moves
-   * along its state's `giveUp`.
+   * along its state's `giveUp`; so it does when this fails as often as the state allows its work to, without it.
    */
   readonly giveUp?: Work
 }
@@ -78,7 +78,8 @@ export interface Handled<M extends Machine, Row = Record<string, unknown>> exten
 /**
  * Assigns a handler to each state in which rows are claimed. Throws GraphError, naming graph and state, for a state
  * without a handler or without a `retryAfterMs` above 0, and for a handler of a final, external or unknown state.
- * @param giveUp runs for a row that was claimed too often in vain, before it moves along its state's `giveUp`
+ * @param giveUp runs for a row that was claimed too often in vain, before it moves along its state's `giveUp`; it may
+ *   fail `giveUp.after` times, then the row moves without it
  */
 export function withHandlers<M extends Machine, Row = Record<string, unknown>>(
   machine: M,

@@ -13,7 +13,7 @@ interface LiveDef<S extends string> {
   readonly timeout?: { readonly afterMs: number; readonly to: S }
   /**
    * Moves a row out of the state after this many claims in a row without a clean end: failures, deadlines, dead
-   * workers. Needs `attempts`.
+   * workers. Where work precedes that (`withHandlers`), after as many again at the latest. Needs `attempts`.
    */
   readonly giveUp?: { readonly after: number; readonly to: S }
   /** Deletes a row after this time in the state. */

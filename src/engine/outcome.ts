@@ -138,6 +138,11 @@ export function isLethal(machine: Machine, { state, attempts }: Pick<SomeClaim, 
   return attempts > (machine.states[state]?.giveUp?.after ?? Number.POSITIVE_INFINITY)
 }
 
+/** Did its giving up fail, too, as often as the work before it? Then nothing runs any more: it moves along `giveUp`. */
+export function isSpent(machine: Machine, { state, attempts }: Pick<SomeClaim, 'state' | 'attempts'>): boolean {
+  return attempts > 2 * (machine.states[state]?.giveUp?.after ?? Number.POSITIVE_INFINITY)
+}
+
 function isAgain(outcome: unknown): outcome is Again {
   if (typeof outcome !== 'object' || outcome === null || !('again' in outcome) || outcome.again !== true) return false
   return isDelay((outcome as Again).afterMs)

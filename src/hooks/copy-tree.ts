@@ -47,8 +47,9 @@ export interface CopiedTree {
  * into the copy.
  * @param root a folder that is no link
  * @param from the tree, relative to it; nothing is copied when it is not a folder
+ * @param uid of whom the tree is: a file of somebody else's that has further names is left out, since it was linked in
  */
-export async function copyTree(root: string, from: string, to: string): Promise<CopiedTree> {
+export async function copyTree(root: string, from: string, to: string, uid?: number): Promise<CopiedTree> {
   const files = new Map<string, OutputFile>()
   const marks = new Map<string, string>()
   const entries = new Map<string, TreeEntry>()
@@ -71,7 +72,7 @@ export async function copyTree(root: string, from: string, to: string): Promise<
           entries.set(path, { link })
           marks.set(path, markIn(stats))
         } else if (stats?.isFile()) {
-          const copied = await copyFileTo(join(at, name), join(to, path))
+          const copied = await copyFileTo(join(at, name), join(to, path), uid)
           if (!copied) continue
           entries.set(path, 'file')
           marks.set(path, copied.mark)
@@ -154,12 +155,13 @@ async function inFolder(path: string, use: (names: string[], at: string) => Prom
 }
 
 /** @returns undefined when it is no longer a file */
-async function copyFileTo(from: string, to: string): Promise<{ size: number; mark: string } | undefined> {
+async function copyFileTo(from: string, to: string, uid?: number): Promise<{ size: number; mark: string } | undefined> {
   const source = unlessChanged(() => openSync(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
   if (source === undefined) return undefined
   try {
     const stats = fstatSync(source, { bigint: true })
     if (!stats.isFile()) return undefined
+    if (uid !== undefined && stats.nlink > 1n && stats.uid !== BigInt(uid)) return undefined
     const large = stats.size >= LARGE_BYTES
     if (large) await copyFile(`/dev/fd/${source}`, to, COPYFILE_EXCL | COPYFILE_FICLONE)
     const copy = openSync(to, large ? 'r' : 'wx')

@@ -1,4 +1,5 @@
-import { type Settings, strongest, type Texts } from '../base/config.ts'
+import type { Settings, Texts } from '../base/config.ts'
+import { isTrusted } from '../base/trusted-settings.ts'
 import type { CrawlConfig } from '../db/tables.ts'
 import { findPlugins, isEnabled, type Plugin, pluginTrees, prefixOf } from './discover.ts'
 import { hookSettings } from './environment.ts'
@@ -12,8 +13,8 @@ export interface CrawlSettings {
 
 /**
  * A crawl's settings: its own, then those that were frozen when it was created, then those of the process, without the
- * ones that hooks never see. Values that `add` refuses today, from an older version, count as not set, so that they do
- * not fail the crawl.
+ * ones that hooks never see. A row may come from anybody: what it may not set, or what `add` refuses today, counts as
+ * not set, and does not fail the crawl. Where plugins lie is for the process alone.
  * @param complain called with the reason for each value that is left out
  */
 export function crawlSettings(
@@ -22,21 +23,28 @@ export function crawlSettings(
   config: CrawlConfig = {},
   complain: (why: string) => void = () => {},
 ): CrawlSettings {
-  const own: Texts = { ...frozenTexts(config), ...config.env }
-  const plugins = findPlugins(pluginTrees(dataDir, strongest(own, process.texts)))
-  const taken = Object.keys(own).length === 0 ? own : withoutRefused(own, knownWith(plugins), complain)
+  const plugins = findPlugins(pluginTrees(dataDir, process.texts))
+  const own = { ...frozenTexts(config), ...textsIn(config.env) }
+  const taken = takenFrom('crawl', own, { dataDir, process, plugins }, complain)
   return { texts: hookSettings([process.texts, taken]), plugins }
 }
 
 /**
- * The settings of a page: its own, then those of its crawl. What has its set-up off in the crawl, a browser as a rule,
- * stays off: nobody has started it.
+ * The settings of a page: its own, as far as its row may have them, then those of its crawl. What has its set-up off in
+ * the crawl, a browser as a rule, stays off: nobody has started it.
+ * @param complain called with the reason for each value that is left out
  */
-export function pageSettings({ texts, plugins }: CrawlSettings, own: Texts | null): Texts {
+export function pageSettings(
+  dataDir: string,
+  process: Settings,
+  { texts, plugins }: CrawlSettings,
+  own: Texts | null,
+  complain: (why: string) => void = () => {},
+): Texts {
   if (own === null) return texts
   const off = plugins.filter((plugin) => plugin.hooks.some(isSetUp) && !isEnabled(plugin, texts))
   const stays = Object.fromEntries(off.map(({ name }) => [`${prefixOf(name)}ENABLED`, 'false']))
-  return hookSettings([texts, withoutRefused(own, knownWith(plugins), () => {}), stays])
+  return hookSettings([texts, takenFrom('page', textsIn(own), { dataDir, process, plugins }, complain), stays])
 }
 
 const isSetUp = (hook: string) => hook.startsWith('on_CrawlSetup__')
@@ -49,15 +57,33 @@ function knownWith(plugins: readonly Plugin[]): KnownSettings {
 }
 const KNOWN = new WeakMap<readonly Plugin[], KnownSettings>()
 
-function withoutRefused(own: Texts, known: KnownSettings, complain: (why: string) => void): Texts {
-  const isTaken = ([name, given]: [string, string | undefined]) => {
-    const why = given === undefined ? undefined : known.refusal(name, given)
-    if (why !== undefined) complain(why)
+/** What counts of a row's settings. Of what no hook would get nothing is said. */
+function takenFrom(
+  row: 'page' | 'crawl',
+  own: Readonly<Record<string, string>>,
+  { dataDir, process, plugins }: { dataDir: string; process: Settings; plugins: readonly Plugin[] },
+  complain: (why: string) => void,
+): Texts {
+  const entries = Object.entries(own)
+  if (entries.length === 0) return {}
+  const known = knownWith(plugins)
+  const isSetHere = (name: string, given: string) => isTrusted(dataDir, name, given)
+  const isTaken = ([name, given]: [string, string]) => {
+    const why = known.refusalInRow(row, name, given, isSetHere)
+    if (why !== undefined && known.reachesHooks(name, process.texts)) complain(why)
     return why === undefined
   }
-  return Object.fromEntries(Object.entries(own).filter(isTaken))
+  return Object.fromEntries(entries.filter(isTaken))
 }
 
-function frozenTexts({ frozen = {} }: CrawlConfig): Texts {
-  return Object.fromEntries(Object.entries(frozen).map(([name, { value }]) => [name, value]))
+/** The texts of a row, in which a foreign hand may have put anything. */
+function textsIn(given: unknown): Record<string, string> {
+  const entries = Object.entries(typeof given === 'object' && given !== null ? given : {})
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+}
+
+function frozenTexts({ frozen }: CrawlConfig): Record<string, string> {
+  const entries: [string, unknown][] = Object.entries(typeof frozen === 'object' && frozen !== null ? frozen : {})
+  const valueIn = (set: unknown) => (typeof set === 'object' && set !== null && 'value' in set ? set.value : undefined)
+  return textsIn(Object.fromEntries(entries.map(([name, set]) => [name, valueIn(set)])))
 }

@@ -1,5 +1,6 @@
-import { isSecretName } from '../base/config.ts'
+import { isSecretName, type Setter } from '../base/config.ts'
 import { flag, type Kind, list, number, oneOf, size, timeZone, whole } from '../base/kinds.ts'
+import { setterOf } from './setters.ts'
 
 /** A setting that a plugin's config.json declares. */
 export interface Declared {
@@ -10,6 +11,7 @@ export interface Declared {
   readonly fallback: string | undefined
   readonly kind: Kind<unknown>
   readonly secret: boolean
+  readonly by: Setter
   /** What config.json gives as its default, as JSON; undefined where it gives none. */
   readonly standard: unknown
   readonly means: string
@@ -27,21 +29,43 @@ interface Property {
   readonly 'x-aliases'?: unknown
   readonly 'x-fallback'?: unknown
   readonly 'x-sensitive'?: unknown
+  readonly 'x-set-by'?: unknown
 }
 
 /** The settings among the `properties` of a config.json, which is JSON Schema; `format: size` is our addition. */
 export function declaredSettings(config: unknown): Declared[] {
   const { properties } = (config ?? {}) as { properties?: unknown }
   if (typeof properties !== 'object' || properties === null) return []
-  return Object.entries(properties as Record<string, Property | null>).map(([name, property]) => ({
-    name,
-    aliases: texts(property?.['x-aliases']),
-    fallback: texts([property?.['x-fallback']])[0],
-    kind: kindOf(property ?? {}),
-    secret: property?.['x-sensitive'] === true || isSecretName(name),
-    standard: property?.default,
-    means: texts([property?.description])[0] ?? '',
-  }))
+  return Object.entries(properties as Record<string, Property | null>).map(([name, property]) => {
+    const fallback = texts([property?.['x-fallback']])[0]
+    const secret = property?.['x-sensitive'] === true || isSecretName(name)
+    return {
+      name,
+      aliases: texts(property?.['x-aliases']),
+      fallback,
+      kind: kindOf(property ?? {}),
+      secret,
+      by: setterOf({ name, fallback, given: property?.['x-set-by'], isPlain: isPlain(name, property ?? {}), secret }),
+      standard: property?.default,
+      means: texts([property?.description])[0] ?? '',
+    }
+  })
+}
+
+/**
+ * A value that is a flag, a number or one of a few words can be no argument, file or address. But what is off until
+ * somebody turns it on costs something, or tells others.
+ */
+function isPlain(name: string, { type, format, enum: words, default: standard }: Property): boolean {
+  if (isSwitch(name) && standard === false) return false
+  return (
+    Array.isArray(words) ||
+    format === 'size' ||
+    format === 'timezone' ||
+    type === 'boolean' ||
+    type === 'integer' ||
+    type === 'number'
+  )
 }
 
 const ANYTHING: Kind<string> = { takes: 'anything', read: (given) => given }
@@ -59,6 +83,9 @@ function kindOf(property: Property): Kind<unknown> {
   if (type === 'string' && typeof property.pattern === 'string') return matching(property.pattern)
   return ANYTHING
 }
+
+/** Does this turn a plugin, or a part of one, on and off? */
+export const isSwitch = (name: string): boolean => name.endsWith('_ENABLED')
 
 function matching(pattern: string): Kind<string> {
   try {

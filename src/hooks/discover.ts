@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { PLUGIN_SETTINGS, readSetting, type Texts, timeoutOf } from '../base/config.ts'
 import type { Kind } from '../base/kinds.ts'
+import { own } from '../base/own.ts'
 import { asset } from '../base/package-root.ts'
 import { type Declared, declaredSettings } from './declared.ts'
 import { type PluginFolder, pluginFolders } from './plugin-folders.ts'
@@ -203,7 +204,10 @@ type PluginConfig = Omit<Plugin, 'name' | 'folder' | 'tree' | 'builtIn' | 'hooks
 
 /** What its config.json says. The file is optional; one that is not JSON counts as missing. */
 function saidBy(config: PluginFolder['config']): PluginConfig {
-  const words = (key: string) => (Array.isArray(config[key]) ? config[key].map(String) : [])
+  const words = (key: string) => {
+    const given = own(config, key)
+    return Array.isArray(given) ? given.map(String) : []
+  }
   return {
     means: typeof config['description'] === 'string' ? config['description'] : '',
     makes: words('output_mimetypes'),

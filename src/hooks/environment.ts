@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readSetting, SETTINGS, type Setting, type Texts } from '../base/config.ts'
+import { put } from '../base/own.ts'
 import { personaFiles } from '../base/persona/files.ts'
 import { MARKER } from '../processes/family.ts'
 import { type Hook, type HookSettings, RUNTIME } from './discover.ts'
@@ -25,7 +26,8 @@ export interface HookTarget {
 }
 
 /** Never passed to a hook: access to our database, and variables that would change the hook's own runtime. */
-const FORBIDDEN = /^(PG[A-Z]*|DATABASE_URL|ARCHIVEBOX_.*|NODE_OPTIONS|NODE_CHANNEL_.*|npm_.*|INIT_CWD)$/
+const FORBIDDEN =
+  /^(PG[A-Z]*|DATABASE_URL(_FILE)?|CREDENTIALS_DIRECTORY|ARCHIVEBOX_.*|NODE_OPTIONS|NODE_CHANNEL_.*|npm_.*|INIT_CWD)$/
 
 /** Is a setting of this name kept from hooks? */
 export function isKeptFromHooks(name: string): boolean {
@@ -42,10 +44,10 @@ const SURROUNDINGS = new RegExp(
   ].join('|')})$`,
 )
 
-/** The general settings that every hook gets, if they are set: those that a crawl may set. */
+/** The general settings that every hook gets, if they are set. */
 const GENERAL = new Set(
-  Object.entries(SETTINGS as Readonly<Record<string, Setting>>).flatMap(([name, { perCrawl }]) =>
-    perCrawl ? name : [],
+  Object.entries(SETTINGS as Readonly<Record<string, Setting>>).flatMap(([name, { by, toHooks }]) =>
+    by !== 'machine' || toHooks ? name : [],
   ),
 )
 
@@ -58,7 +60,7 @@ export function isForEveryHook(name: string, allowed: readonly string[]): boolea
 export function hookSettings(layers: readonly HookSettings[]): Record<string, string | undefined> {
   const merged: Record<string, string | undefined> = {}
   for (const layer of layers)
-    for (const [key, value] of Object.entries(layer)) if (!isKeptFromHooks(key)) merged[key] = value
+    for (const [key, value] of Object.entries(layer)) if (!isKeptFromHooks(key)) put(merged, key, value)
   return merged
 }
 
@@ -106,7 +108,7 @@ export function hookEnvironment(
   return Object.fromEntries(
     Object.entries(env).filter(
       (entry): entry is [string, string] =>
-        entry[1] !== undefined && (entry[0] in contract || !isKeptFromHooks(entry[0])),
+        entry[1] !== undefined && (Object.hasOwn(contract, entry[0]) || !isKeptFromHooks(entry[0])),
     ),
   )
 }

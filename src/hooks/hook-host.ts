@@ -8,6 +8,7 @@ import { uuidv7 } from '../base/ids.ts'
 import { asset } from '../base/package-root.ts'
 import { readRowLog } from '../base/row-log.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
+import { CannotEnd } from '../processes/cannot-end.ts'
 import {
   type Container,
   closeContainer,
@@ -18,7 +19,9 @@ import {
 import { type Family, killFamily, MARKER } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
 import { spawned } from '../processes/spawned.ts'
+import { forAccount, ownPlaces } from './account-environment.ts'
 import { extraContext, hookEnvironment } from './environment.ts'
+import { giveFile } from './hand-over.ts'
 import { type HostJob, type HostReply, STOP } from './host-protocol.ts'
 import { endedBy, endOf, type HostedEnd, type HostedRun, nameOf } from './hosted-ends.ts'
 import { closeUnstarted, type Exit, type HookScope } from './launch.ts'
@@ -104,7 +107,9 @@ export class HookHost {
     await failpoint('spawn.host_row')
     const marks = { [MARKER.process]: id, [MARKER.worker]: scope.parentId, [MARKER.runner]: scope.runnerId }
     // No settings: each hook in it brings its own.
-    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...FRUGAL_ENV, ...FLUSH_ENV, ...marks }
+    const { account } = scope.containment
+    const home = account ? ownPlaces(account) : { HOME: process.env['HOME'] }
+    const env = { PATH: process.env['PATH'], ...home, ...FRUGAL_ENV, ...FLUSH_ENV, ...marks }
     const child = await spawned(() => spawnHost(container, cwd, env, log)).catch(async (error: unknown) => {
       await closeUnstarted(scope.home, container, id)
       throw error
@@ -205,12 +210,11 @@ export class HookHost {
   #jobOf(scope: HookScope, log: string, row: readonly HostedRun[]): HostJob {
     const { runnerId, parentId: workerId, settings, target } = scope
     const ids = { processId: this.processId, workerId, runnerId }
-    const { EXTRA_CONTEXT: _, ...env } = hookEnvironment(
-      settings,
-      target,
-      row.map(({ hook }) => hook),
-      ids,
-    )
+    const { account } = scope.containment
+    const all = row.map(({ hook }) => hook)
+    const { EXTRA_CONTEXT: _, ...own } = hookEnvironment(settings, target, all, ids)
+    const env = account ? forAccount(own, account) : own
+    if (account) for (const file of [log, ...row.map(({ logs }) => logs.stderr)]) giveFile(file, account)
     const hooks = row.map((run) => ({
       path: run.hook.path,
       outputDir: run.outputDir,
@@ -235,8 +239,9 @@ export class HookHost {
   }
 
   async kill(): Promise<void> {
-    await killFamily(this.#family)
+    const survivors = await killFamily(this.#family)
     await failpoint('shutdown.host_killed')
+    if (survivors.some(({ pid }) => pid === this.#child.pid)) throw new CannotEnd(survivors)
     await this.#recorded
   }
 }

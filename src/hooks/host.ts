@@ -8,7 +8,9 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { isFull } from '../base/disk-space.ts'
 import { messageOf } from '../base/errors.ts'
 import { flushFolder } from '../base/flush.ts'
+import { own } from '../base/own.ts'
 import { RowLog, textOf } from '../base/row-log.ts'
+import { withoutUrlSecrets } from '../base/url-secrets.ts'
 import type { HookContext, HookModule } from '../plugins/base/contract.ts'
 import { resultRecord } from '../plugins/base/records.ts'
 import { Visit } from '../plugins/base/visit.ts'
@@ -25,7 +27,7 @@ const modules = new Map<string, HookModule>()
 async function moduleAt(path: string): Promise<HookModule> {
   const known = modules.get(path)
   if (known) return known
-  const builtIn = BUILT_IN[relative(import.meta.dirname, path)]
+  const builtIn = own(BUILT_IN, relative(import.meta.dirname, path))
   const { default: module } = (await builtIn?.()) ?? (load(path) as { default: HookModule })
   modules.set(path, module)
   return module
@@ -53,7 +55,7 @@ async function runHook(
     emit: (record) => records.push(record),
     log: (line) => {
       complained = true
-      appendFileSync(hook.stderr, `${line}\n`)
+      appendFileSync(hook.stderr, `${withoutUrlSecrets(line)}\n`)
     },
   }
   let code = 1

@@ -4,15 +4,21 @@ import {
   readSetting,
   refusal,
   SETTINGS,
+  type Setter,
   type Setting,
+  stricter,
   type Texts,
 } from '../base/config.ts'
 import { closest } from '../base/near-miss.ts'
+import { own } from '../base/own.ts'
+import { isSwitch } from './declared.ts'
 import { type Plugin, prefixOf } from './discover.ts'
 import { isForEveryHook, isKeptFromHooks } from './environment.ts'
+import { hasPlaceholder } from './resolved.ts'
+import { isOfMachine } from './setters.ts'
 
 /** What is known of a setting. */
-export interface Known extends Pick<Setting, 'kind' | 'secret' | 'perCrawl' | 'standardIs' | 'means'> {
+export interface Known extends Pick<Setting, 'kind' | 'secret' | 'by' | 'safe' | 'standardIs' | 'means'> {
   readonly standard?: unknown
   /** The general setting that applies when this one is not set. */
   readonly fallback?: string
@@ -25,26 +31,48 @@ export class KnownSettings {
   readonly #known = new Map<string, Known>()
   /** Other name -> name. */
   readonly #aliases = new Map<string, string>()
+  /** Who may set what a plugin reads under this name: what is one's own name may be another's alias or fallback. */
+  readonly #setters = new Map<string, Setter>()
   /** Prefixes of settings of plugins that declare none. */
   readonly #silent: readonly string[]
 
   constructor(plugins: readonly Plugin[]) {
     this.plugins = plugins.map(({ name }) => name)
     for (const plugin of plugins) {
-      for (const { name, aliases, fallback, kind, secret, standard, means } of plugin.declares) {
-        const known: Known = { kind, perCrawl: true, means, ...(secret && { secret }) }
+      for (const { name, aliases, fallback, kind, secret, by, standard, means } of plugin.declares) {
+        const general = own<Setting>(SETTINGS, fallback ?? '')
+        const safe = general?.safe ?? (isSwitch(name) ? 'false' : undefined)
+        const known: Known = { kind, by, means, ...(safe !== undefined && { safe }), ...(secret && { secret }) }
         this.#known.set(name, { ...known, standard, ...(fallback !== undefined && { fallback }) })
         for (const alias of aliases) this.#aliases.set(alias, name)
         if (fallback !== undefined && !this.#known.has(fallback)) this.#known.set(fallback, known)
+        for (const read of [name, ...aliases, ...(fallback === undefined ? [] : [fallback])])
+          this.#setters.set(read, stricter(by, this.#setters.get(read) ?? by))
       }
     }
     for (const { name, binaries } of plugins) {
       const prefix = prefixOf(name)
-      this.#known.set(`${prefix}ENABLED`, PLUGIN_SETTINGS.ENABLED)
-      this.#known.set(`${prefix}TIMEOUT`, { ...PLUGIN_SETTINGS.TIMEOUT, fallback: 'TIMEOUT' })
-      for (const { setting } of binaries) if (setting && !this.#known.has(setting)) this.#known.set(setting, ANY_TEXT)
+      for (const [last, fallback] of [['ENABLED'], ['TIMEOUT', 'TIMEOUT']] as const) {
+        const { by, ...general } = PLUGIN_SETTINGS[last]
+        const setter = this.#setters.get(`${prefix}${last}`) ?? by
+        const safe = last === 'ENABLED' ? 'false' : undefined
+        this.#known.set(`${prefix}${last}`, {
+          ...general,
+          by: setter,
+          ...(safe && { safe }),
+          ...(fallback && { fallback }),
+        })
+      }
+      for (const { setting } of binaries) {
+        if (setting === undefined) continue
+        this.#known.set(setting, { ...(this.#known.get(setting) ?? ANY_TEXT), by: 'machine' })
+        this.#setters.set(setting, 'machine')
+      }
     }
-    for (const [name, known] of Object.entries(SETTINGS)) this.#known.set(name, known)
+    for (const [name, known] of Object.entries(SETTINGS)) {
+      this.#known.set(name, known)
+      this.#setters.set(name, known.by)
+    }
     this.#silent = plugins.filter(({ declares }) => declares.length === 0).map(({ name }) => prefixOf(name))
   }
 
@@ -67,13 +95,72 @@ export class KnownSettings {
     return this.#known.has(this.nameOf(name))
   }
 
+  /** Who may set this. Of what nobody knows, which a plugin to come may read: a person or a machine. */
+  setterOf(name: string): Setter {
+    if (isKeptFromHooks(name)) return 'machine'
+    return this.#setters.get(name) ?? this.#known.get(name)?.by ?? (isOfMachine(name) ? 'machine' : 'persona')
+  }
+
+  /** Is this the value that protects? */
+  isSafe(name: string, given: string): boolean {
+    const known = this.#known.get(name)
+    return known?.safe !== undefined && known.kind.read(given) === known.kind.read(known.safe)
+  }
+
   /**
-   * Does a crawl keep the value that this setting has when the crawl is created? Not so a secret, which lies in no row,
-   * and what is about a machine: where programs, modules and folders are.
+   * Does a crawl keep this value, which the setting has when the crawl is created? Not so a secret, which lies in no
+   * row, and what is about a machine: where programs, modules and folders are.
    */
-  isFrozen(name: string): boolean {
+  isFrozen(name: string, given: string): boolean {
     const known = this.#known.get(this.nameOf(name))
-    return known?.perCrawl === true && !known.secret && !isKeptFromHooks(name) && !/(^|_)(BINARY|DIR|PATH)$/.test(name)
+    const isForRows = this.setterOf(name) !== 'machine' || this.isSafe(name, given)
+    return known !== undefined && isForRows && !known.secret && !isKeptFromHooks(name)
+  }
+
+  /** Is a value one that a row has only when somebody has set it here, and not whoever wrote the row? */
+  needsTrust(name: string, given: string): boolean {
+    return this.#setterOfValue(name, given) === 'persona'
+  }
+
+  /** `{NAME}` would bring anything of our environment in, and a line break a second header. */
+  #setterOfValue(name: string, given: string): Setter {
+    if (this.isSafe(name, given)) return 'page'
+    const setter = this.setterOf(name)
+    return hasPlaceholder(given) || /\p{Cc}/u.test(given) ? stricter(setter, 'persona') : setter
+  }
+
+  /**
+   * Why a row cannot have this setting, whoever wrote it.
+   * @param row whose row it is
+   * @param isTrusted has somebody set this here?
+   */
+  refusalInRow(
+    row: 'page' | 'crawl',
+    name: string,
+    given: string,
+    isTrusted: (name: string, given: string) => boolean,
+  ): string | undefined {
+    return this.whyNotInRow(row, name, given, isTrusted) ?? this.refusal(name, given)
+  }
+
+  /** The same, whatever values it takes. */
+  whyNotInRow(
+    row: 'page' | 'crawl',
+    name: string,
+    given: string,
+    isTrusted: (name: string, given: string) => boolean,
+  ): string | undefined {
+    const setter = this.#setterOfValue(name, given)
+    if (setter === 'machine') return `${name} is for the configuration of a machine, not for a row`
+    if (setter === 'persona' && !isTrusted(name, given))
+      return `${name} is in a row, and nobody has set it here to this value, with -c or otherwise`
+    return row === 'page' && setter === 'crawl' ? `${name} is for a crawl: all of its pages have the same` : undefined
+  }
+
+  /** May a hook see a variable of this name, whatever it is? */
+  reachesHooks(name: string, surroundings: Texts): boolean {
+    const isOfSilent = this.#silent.some((prefix) => name.startsWith(prefix))
+    return this.knows(name) || isOfSilent || isForEveryHook(name, readSetting('HOOK_ENV_ALLOW', surroundings))
   }
 
   /** Is the value of this setting never shown? */
@@ -82,9 +169,16 @@ export class KnownSettings {
     return known === undefined ? isSecretName(name) : known.secret === true
   }
 
-  /** The setting that an unknown name most likely stands for. */
+  /**
+   * The setting that an unknown name most likely stands for: one that begins as the settings of a plugin that declares
+   * none do is a slip at most for another one of that plugin.
+   */
   meantBy(name: string): string | undefined {
-    return closest(name, [...this.#known.keys(), ...this.#aliases.keys()])
+    const prefix = this.#silent.find((each) => name.startsWith(each)) ?? ''
+    return closest(
+      name,
+      [...this.#known.keys(), ...this.#aliases.keys()].filter((known) => known.startsWith(prefix)),
+    )
   }
 
   /** Why a setting cannot have this value; undefined when it can, or when the setting is unknown. */
@@ -99,8 +193,9 @@ export class KnownSettings {
    */
   refusalForCrawl(name: string, given: string, surroundings: Texts): string | undefined {
     const known = this.#known.get(this.nameOf(name))
-    if (known && !known.perCrawl) return `${name} is not for one crawl: set it in the environment or in archivebox.toml`
-    if (isKeptFromHooks(name)) return `${name} is kept from hooks: a crawl cannot set it`
+    if (isKeptFromHooks(name) && !known) return `${name} is kept from hooks: a crawl cannot set it`
+    if (this.setterOf(name) === 'machine' && !this.isSafe(name, given))
+      return `${name} is not for one crawl: set it in the environment or in archivebox.toml`
     if (known) return this.refusal(name, given)
     return isForEveryHook(name, readSetting('HOOK_ENV_ALLOW', surroundings)) ? undefined : this.refusalAsUnknown(name)
   }
@@ -117,6 +212,6 @@ export class KnownSettings {
 
 const ANY_TEXT: Known = {
   kind: { takes: 'anything', read: (given) => given },
-  perCrawl: true,
+  by: 'machine',
   means: 'where a program is that plugins need',
 }

@@ -20,6 +20,7 @@ import {
 import { type Family, killFamily } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
 import { isTransient, spawned } from '../processes/spawned.ts'
+import { forAccount } from './account-environment.ts'
 import type { Hook, HookSettings } from './discover.ts'
 import { type HookTarget, hookEnvironment } from './environment.ts'
 import { limitOutput } from './output-limit.ts'
@@ -106,10 +107,9 @@ export async function launchHook(
     throw error
   }
   const { runnerId, parentId: workerId } = scope
-  const env = {
-    ...(isFrugal(hook) && FRUGAL_ENV),
-    ...hookEnvironment(scope.settings, scope.target, [hook], { processId: id, workerId, runnerId }),
-  }
+  const { account } = scope.containment
+  const own = hookEnvironment(scope.settings, scope.target, [hook], { processId: id, workerId, runnerId })
+  const env = { ...(isFrugal(hook) && FRUGAL_ENV), ...(account ? forAccount(own, account) : own) }
   const startedAt = performance.now()
   const { pid, ended } = await start(() => spawnToFiles(container, cwd, env, logs)).catch(async (error: unknown) => {
     await closeUnstarted(scope.home, container, id)
@@ -211,13 +211,19 @@ export function commandOf(hook: Hook, target: HookTarget): string[] {
   return [...interpreter(hook), ...(target.args ?? [`--url=${target.url}`])]
 }
 
+const RUNTIMES = new Map([
+  ['.js', process.execPath],
+  ['.py', 'python3'],
+  ['.sh', 'bash'],
+])
+
 /**
  * The interpreter. An executable runs by its shebang, a file without the execute bit by its extension, and our own
  * JavaScript on our own Node.
  */
 function interpreter(hook: Hook): string[] {
   const { path } = hook
-  const runtime = { '.js': process.execPath, '.py': 'python3', '.sh': 'bash' }[extname(path)]
+  const runtime = RUNTIMES.get(extname(path))
   if (runtime && isOurs(hook)) return [runtime, ...(isFrugal(hook) ? FRUGAL_FLAGS : []), path]
   try {
     accessSync(path, constants.X_OK)

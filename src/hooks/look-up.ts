@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { own } from '../base/own.ts'
 import type { RequiredBinary } from './required-binaries.ts'
 import { providersOf, type Wanted } from './search.ts'
 
@@ -41,13 +42,15 @@ export function isOlder(version: string, than: string): boolean {
   return false
 }
 
-const COMMANDS: Readonly<Record<string, string>> = {
-  apt: 'apt-get install',
-  brew: 'brew install',
-  cargo: 'cargo install',
-}
+const COMMANDS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    apt: 'apt-get install',
+    brew: 'brew install',
+    cargo: 'cargo install',
+  }),
+)
 /** Browsers, of which the system's own does as well. */
-const SYSTEM = { linux: 'apt', darwin: 'brew' } as Readonly<Record<string, string>>
+const SYSTEM: ReadonlyMap<string, string> = new Map(Object.entries({ linux: 'apt', darwin: 'brew' }))
 /** `plugin install` does what they would do. */
 const OURS = new Set(['npm', 'pnpm', 'yarn', 'bun', 'uv', 'pip'])
 
@@ -77,8 +80,8 @@ export function installCommand(
   for (const provider of providers.filter((one) => one !== strange)) {
     if (OURS.has(provider)) return `archivebox-ts plugin install ${plugin}`.trim()
     const isBrowser = provider === 'playwright' || provider === 'puppeteer'
-    const command = COMMANDS[isBrowser ? (SYSTEM[process.platform] ?? '') : provider]
-    const packages = about?.rules[provider]?.installArgs ?? []
+    const command = COMMANDS.get(isBrowser ? (SYSTEM.get(process.platform) ?? '') : provider)
+    const packages = own(about?.rules ?? {}, provider)?.installArgs ?? []
     if (command) return `${command} ${isBrowser || packages.length === 0 ? name : packages.join(' ')}`
   }
   return undefined

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs'
+import { own } from '../base/own.ts'
 import type { ResultStatus } from '../db/tables.ts'
 
 /** What a hook reports about its own work: the last ArchiveResult line counts. */
@@ -35,6 +36,8 @@ export interface HookRecords {
 
 const MAX_LINE = 1024 * 1024
 const MAX_RECORDS = 50_000
+/** Of what a hook tells besides: PostgreSQL's JSON ends at some 6,000, JSON.stringify before its stack does. */
+const DEEPEST = 500
 const STATUSES = new Map<unknown, ResultRecord['status']>([
   ['succeeded', 'succeeded'],
   ['success', 'succeeded'],
@@ -109,12 +112,25 @@ function resultOf(record: Record<string, unknown>): ResultRecord {
   return {
     status,
     output: clean(typeof output === 'string' ? output : JSON.stringify(output)).slice(0, 4096),
-    json: record['output_json'] ?? null,
+    json: isTooDeep(record['output_json']) ? null : (record['output_json'] ?? null),
   }
 }
 
+/** Level by level: a level more is a stack frame more for whoever writes it as JSON again. */
+function isTooDeep(json: unknown): boolean {
+  let level: unknown[] = [json]
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > DEEPEST) return true
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []))
+  }
+  return false
+}
+
 function binaryOf(record: Record<string, unknown>): BinaryRecord[] {
-  const text = (key: string) => (typeof record[key] === 'string' ? clean(record[key]).slice(0, 4096) : '')
+  const text = (key: string) => {
+    const given = own(record, key)
+    return typeof given === 'string' ? clean(given).slice(0, 4096) : ''
+  }
   const found = {
     binproviders: text('binproviders') || '*',
     minVersion: text('min_version'),
@@ -126,8 +142,12 @@ function binaryOf(record: Record<string, unknown>): BinaryRecord[] {
 /** How JSON writes what PostgreSQL's text and jsonb refuse: NUL and unpaired surrogates. */
 const REFUSED = /\\u(?:0000|d[89a-f])|[\ud800-\udfff]/iu
 
-/** For JSON.parse, which takes several times as long with it. */
-const accepted = (_key: string, part: unknown) => (typeof part === 'string' ? clean(part).toWellFormed() : part)
+/** For JSON.parse, which takes several times as long with it. Keys are texts like others. */
+function accepted(_key: string, part: unknown): unknown {
+  if (typeof part === 'string') return clean(part).toWellFormed()
+  if (typeof part !== 'object' || part === null || Array.isArray(part)) return part
+  return Object.fromEntries(Object.entries(part).map(([key, value]) => [clean(key).toWellFormed(), value]))
+}
 
 function parse(line: string): Record<string, unknown> | undefined {
   try {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Texts } from '../base/config.ts'
+import { own } from '../base/own.ts'
 import type { NeededBinary } from '../db/binaries.ts'
 import { libDir, OWN_ENVIRONMENT } from './plugin-tree.ts'
 
@@ -42,7 +43,8 @@ export function requiredBinaries(config: unknown): RequiredBinary[] {
     const { name, binproviders, min_version, needed_by } = said
     if (typeof name !== 'string' || name === '') return []
     const setting = /^\{(\w+)\}$/.exec(name)?.[1]
-    const standard = setting && (properties as Record<string, { default?: unknown }> | undefined)?.[setting]?.default
+    const declared = (properties ?? {}) as Readonly<Record<string, { default?: unknown } | null>>
+    const standard = setting && own(declared, setting)?.default
     return [
       {
         setting,
@@ -63,12 +65,12 @@ export function requiredBinaries(config: unknown): RequiredBinary[] {
 
 function rulesOf(rules: unknown, scripts: unknown): ProviderRules {
   const said = (rules ?? {}) as Record<string, unknown>
-  const text = (key: string) => (typeof said[key] === 'string' ? said[key] : undefined)
+  const text = (given: unknown) => (typeof given === 'string' ? given : undefined)
   return {
-    installRoot: text('install_root'),
+    installRoot: text(said['install_root']),
     installArgs: Array.isArray(said['install_args']) ? said['install_args'].map(String) : [],
-    abspath: text('abspath'),
-    version: text('version'),
+    abspath: text(said['abspath']),
+    version: text(said['version']),
     runsScripts: (said['postinstall_scripts'] ?? scripts) === true,
   }
 }
@@ -100,16 +102,16 @@ const SHARED_CLICK = shared('rich_click', '', 'rich-click')
 /** The program that these settings require on this machine. */
 export function needed(binary: RequiredBinary, settings: Texts): NeededBinary {
   const { setting, name, binproviders, minVersion } = binary
-  const given = setting && (settings[setting] || (setting === 'NODE_BINARY' && process.execPath))
+  const given = setting && (own(settings, setting) || (setting === 'NODE_BINARY' && process.execPath))
   return { name: given || name, binproviders, minVersion }
 }
 
 /** The rules of one provider, with `{NAME}` filled in. */
 export function rulesFor({ rules }: RequiredBinary, provider: string, settings: Texts): ProviderRules {
-  const { installRoot, installArgs, abspath, version, runsScripts } = rules[provider] ?? NO_RULES
+  const { installRoot, installArgs, abspath, version, runsScripts } = own(rules, provider) ?? NO_RULES
   const fill = (text: string | undefined) =>
     text?.replace(/\{([A-Z][A-Z0-9_]*)\}/g, (whole, name: string) =>
-      name === 'ABXPKG_LIB_DIR' ? libDir(settings) : (settings[name] ?? whole),
+      name === 'ABXPKG_LIB_DIR' ? libDir(settings) : (own(settings, name) ?? whole),
     )
   return { installRoot: fill(installRoot), installArgs, abspath: fill(abspath), version, runsScripts }
 }

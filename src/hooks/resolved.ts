@@ -1,9 +1,21 @@
 import type { Texts } from '../base/config.ts'
-import type { Kind } from '../base/kinds.ts'
+import { type Kind, list } from '../base/kinds.ts'
+import { own, put } from '../base/own.ts'
 import { type Declared, textOf } from './declared.ts'
 
 /** `{NAME}` in a value stands for the setting of that name. */
 const PLACEHOLDER = /\{([A-Z][A-Z0-9_]*)\}/g
+
+export function hasPlaceholder(text: string): boolean {
+  return text.search(PLACEHOLDER) >= 0
+}
+
+/** A list or an object, and no placeholder: what is filled in stays within its string, whatever quotes it has. */
+const JSON_TEXT = /^\s*(\[|\{\s*["}])/
+
+/** A list of words as JSON: a comma in what is filled in begins no further word. */
+const asJson = (text: string) => (JSON_TEXT.test(text) ? text : JSON.stringify(list.read(text) ?? []))
+
 /** Placeholders within placeholders; more is a circle. */
 const MAX_DEPTH = 8
 
@@ -17,7 +29,10 @@ export function givenTexts(declares: readonly Declared[], name: string, texts: T
   for (let next: string | undefined = name; next !== undefined && !seen.has(next); ) {
     seen.add(next)
     const declared: Declared | undefined = declares.find((one) => one.name === next)
-    for (const key of [next, ...(declared?.aliases ?? [])]) if (texts[key] !== undefined) given.push(texts[key])
+    for (const key of [next, ...(declared?.aliases ?? [])]) {
+      const text = own(texts, key)
+      if (text !== undefined) given.push(text)
+    }
     next = declared?.fallback
   }
   return given
@@ -53,13 +68,17 @@ export function resolvedTexts(
   for (const { name, kind, standard } of declares) {
     const given = givenTexts(declares, name, texts).find((text) => text.trim() === '' || kind.read(text) !== undefined)
     const text = given ?? (withDefaults ? textOf(standard) : undefined)
-    if (text !== undefined) raw[name] = text
+    if (text !== undefined) put(raw, name, kind === list && hasPlaceholder(text) ? asJson(text) : text)
   }
   const all = { ...texts, ...raw, ...known }
-  const fill = (text: string, depth = 0): string =>
-    text.replace(PLACEHOLDER, (whole, name: string) => {
-      const value = all[name]
-      return value === undefined || depth === MAX_DEPTH ? whole : fill(value, depth + 1)
+  const fill = (text: string, depth = 0): string => {
+    const isInJson = JSON_TEXT.test(text)
+    return text.replace(PLACEHOLDER, (whole, name: string) => {
+      const value = own(all, name)
+      if (value === undefined || depth === MAX_DEPTH) return whole
+      const filled = fill(value, depth + 1)
+      return isInJson ? JSON.stringify(filled).slice(1, -1) : filled
     })
+  }
   return Object.fromEntries(Object.entries(raw).map(([name, text]) => [name, fill(text)]))
 }

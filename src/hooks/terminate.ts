@@ -1,7 +1,9 @@
 import { sleep } from '../base/abort.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
-import { killFamily, membersOf, signalMembers } from '../processes/family.ts'
+import { CannotEnd } from '../processes/cannot-end.ts'
+import { killFamily, killLeftovers, membersOf, signalMembers } from '../processes/family.ts'
+import type { ProcEntry } from '../processes/proc.ts'
 import type { Exit, RunningHook } from './launch.ts'
 
 /** How long ending a hook may take, and what cuts it short. */
@@ -23,13 +25,15 @@ export interface Ended {
  * Ends background hooks in three phases (ArchiveBox's worker.py): SIGTERM to all trees at once; a parallel wait, for
  * each up to the rest of its own timeout, and at least its grace: a browser that has served for hours still has its
  * profile to write; SIGKILL for those that remain. SIGCONT follows SIGTERM, because a stopped process receives no
- * signal.
+ * signal. Throws CannotEnd when one survives.
  */
 export async function terminateHooks(hooks: readonly RunningHook[], budget: EndBudget, log: Log): Promise<Ended[]> {
   if (hooks.length === 0) return []
   log.debug(`SIGTERM to ${hooks.length} background hook${hooks.length > 1 ? 's' : ''} of ${hooks[0]!.url}`)
-  for (const running of hooks) {
-    const members = await membersOf(running.family)
+  const families = await Promise.all(
+    hooks.map(async (running) => ({ running, members: await membersOf(running.family) })),
+  )
+  for (const { running, members } of families) {
     await signalMembers(members, 'SIGTERM')
     await signalMembers(members, 'SIGCONT')
     log.debug(`SIGTERM to ${nameOf(running)} and ${Math.max(0, members.length - 1)} children`)
@@ -43,17 +47,24 @@ export async function terminateHooks(hooks: readonly RunningHook[], budget: EndB
       const exit = await exitWithin(running, patience, budget.over)
       if (exit) {
         log.debug(`${nameOf(running)} ended (${describeExit(exit)})`)
-        await killFamily(running.family) // Processes that it left behind.
+        await killLeftovers(running.family) // Processes that it left behind.
         await failpoint('shutdown.hook_left')
         return { running, exit, killed: false }
       }
       log.warn(`SIGKILL to ${nameOf(running)} and its children`)
-      await killFamily(running.family)
+      const survivors = await killFamily(running.family)
       await failpoint('shutdown.hook_killed')
+      const last = await exitOf(running, survivors)
       const error = `killed: it did not end within ${Math.round(waitMs / 1000)} s of SIGTERM`
-      return { running, exit: { ...(await running.exited), error }, killed: true }
+      return { running, exit: { ...last, error }, killed: true }
     }),
   )
+}
+
+/** The exit of a hook that was killed. Throws CannotEnd when it is among those that survived. */
+async function exitOf(running: RunningHook, survivors: readonly ProcEntry[]): Promise<Exit> {
+  if (survivors.some(({ pid }) => pid === running.pid)) throw new CannotEnd(survivors)
+  return await running.exited
 }
 
 const nameOf = ({ hook, url }: RunningHook) => `${hook.name} on ${url}`
@@ -69,15 +80,18 @@ export async function exitWithin(running: RunningHook, ms: number, force: AbortS
   }
 }
 
-/** Ends a foreground hook that exceeded its time: SIGTERM to its tree, two seconds to write its files, then SIGKILL. */
+/**
+ * Ends a foreground hook that exceeded its time: SIGTERM to its tree, two seconds to write its files, then SIGKILL.
+ * Throws CannotEnd when it survives that.
+ */
 export async function endForeground(running: RunningHook, force: AbortSignal): Promise<Exit> {
   const members = await membersOf(running.family)
   await signalMembers(members, 'SIGTERM')
   await signalMembers(members, 'SIGCONT')
   await exitWithin(running, 2_000, force)
-  await killFamily(running.family)
+  const survivors = await killFamily(running.family)
   await failpoint('publish.late_hook_killed')
-  return await running.exited
+  return await exitOf(running, survivors)
 }
 
 /** Is this how a background hook ends, once it was asked to? */

@@ -1,11 +1,13 @@
 import { type Dirent, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { Account } from '../base/account.ts'
 import { codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { flush } from '../base/flush.ts'
 import { removeAtOnce } from '../base/remove-at-once.ts'
 import type { OutputFile, PublishedFiles } from '../db/tables.ts'
 import { type CopiedTree, copyEntry, copyTree, isFolder, listTree, markOf } from './copy-tree.ts'
+import { freeze, handOver, takeBack } from './hand-over.ts'
 
 /**
  * Where hooks write, apart from what is published: `.work/<plugin>` beside `<plugin>`. Hooks see all earlier outputs
@@ -17,16 +19,21 @@ export class WorkTree {
   readonly root: string
   readonly work: string
   readonly #confirm: () => Promise<void>
+  readonly #account: Account | undefined
   /** How the files in `.work` looked when they matched what is published, by plugin and path. */
   readonly #marks = new Map<string, Map<string, string>>()
   /** Folders that a row of hooks makes when it writes into them. */
   readonly #places = new Set<string>()
 
-  /** @param confirm called right before files are renamed into place; throws when the page is no longer ours */
-  constructor(root: string, confirm: () => Promise<void> = async () => {}) {
+  /**
+   * @param confirm called right before files are renamed into place; throws when the page is no longer ours
+   * @param account as whom hooks run, if not as we do: it gets what they write into, until that is published
+   */
+  constructor(root: string, confirm: () => Promise<void> = async () => {}, account?: Account) {
     this.root = root
     this.work = join(root, '.work')
     this.#confirm = confirm
+    this.#account = account
   }
 
   /** Is there nothing but published files? */
@@ -100,11 +107,13 @@ export class WorkTree {
       mkdirSync(dir)
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') mkdirSync(dir, { recursive: true })
-      else if (!isFolder(dir)) {
+      else if (isFolder(dir)) return dir
+      else {
         rmSync(dir, { force: true }) // A hook may have put a link there.
         mkdirSync(dir)
       }
     }
+    handOver(dir, this.#account)
     return dir
   }
 
@@ -114,6 +123,7 @@ export class WorkTree {
    */
   async placeFor(plugin: string): Promise<string> {
     if (this.#marks.has(plugin)) return await this.restore(plugin)
+    if (this.#account) return this.dirFor(plugin) // Above it, all is ours.
     this.#places.add(plugin)
     return join(this.work, plugin)
   }
@@ -131,6 +141,7 @@ export class WorkTree {
   async restore(plugin: string): Promise<string> {
     const dir = this.dirFor(plugin)
     const marks = this.#marks.get(plugin) ?? new Map<string, string>()
+    if (marks.size > 0) freeze(dir)
     for (const [path, mark] of marks) {
       const published = join(this.root, plugin, path)
       const seen = join(dir, path)
@@ -138,8 +149,10 @@ export class WorkTree {
       if (markOf(seen) === mark || markOf(published) === undefined) continue
       rmSync(seen, { recursive: true, force: true })
       await copyEntry(published, seen)
+      handOver(seen, this.#account)
       marks.set(path, markOf(seen)!)
     }
+    if (marks.size > 0) handOver(dir, this.#account)
     return dir
   }
 
@@ -208,7 +221,9 @@ export class WorkTree {
 
   #asItIs(plugin: string): Aside | undefined {
     const dir = join(this.work, plugin)
+    freeze(dir)
     const listed = listTree(dir)
+    takeBack(dir)
     return listed && { ...listed, dir }
   }
 
@@ -216,7 +231,7 @@ export class WorkTree {
     const dir = join(this.root, `.publish-${plugin}`)
     if (existsSync(dir)) rmSync(dir, { recursive: true, force: true })
     try {
-      const copied = await copyTree(this.root, `.work/${plugin}`, dir)
+      const copied = await copyTree(this.root, `.work/${plugin}`, dir, this.#account?.uid)
       if (copied.files.size === 0) rmSync(dir, { recursive: true, force: true })
       return { ...copied, dir }
     } catch (error) {
@@ -236,13 +251,15 @@ export class WorkTree {
     mkdirSync(dirname(to), { recursive: true })
     rmSync(to, { recursive: true, force: true })
     renameSync(from, to)
+    takeBack(to)
     await failpoint('publish.failed_set_aside')
-    mkdirSync(from)
+    this.dirFor(plugin)
     await this.#show(plugin)
   }
 
   /** Deletes what a plugin's hooks wrote and have not published. */
   async discard(plugin: string): Promise<void> {
+    freeze(join(this.work, plugin))
     rmSync(join(this.work, plugin), { recursive: true, force: true })
     this.dirFor(plugin)
     await this.#show(plugin)
@@ -252,11 +269,14 @@ export class WorkTree {
   async withdraw(plugin: string): Promise<void> {
     if (!this.isPublished(plugin)) return
     await this.#confirm()
+    freeze(join(this.work, plugin))
     for (const place of [this.root, this.work]) rmSync(join(place, plugin), { recursive: true, force: true })
     this.#marks.delete(plugin)
   }
 
   close(): void {
+    freeze(this.work)
+    takeBack(join(this.root, '.logs'))
     try {
       rmdirSync(this.work) // Most often nothing is left in it, and this is a quarter of the other's work.
     } catch (error) {
@@ -278,7 +298,9 @@ export class WorkTree {
   /** Puts a copy of what a plugin has published into `.work`. */
   async #show(plugin: string): Promise<void> {
     const dir = join(this.work, plugin)
+    freeze(dir)
     const { files } = await copyTree(this.root, plugin, dir)
+    handOver(dir, this.#account)
     this.#marks.set(plugin, new Map([...files.keys()].map((path) => [path, markOf(join(dir, path))!])))
   }
 

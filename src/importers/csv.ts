@@ -1,6 +1,7 @@
 import { pipeline, Readable } from 'node:stream'
 import { type CsvError, type Info, parse } from 'csv-parse'
 import { parse as parseAll } from 'csv-parse/sync'
+import { unmarked } from '../base/formula-mark.ts'
 import type { Found } from './entry.ts'
 import { entryOf, isUrlName } from './fields.ts'
 import { withHead } from './with-head.ts'
@@ -108,7 +109,7 @@ class Rows {
       this.#names = isNames ? record : record.map((_, at) => (at === urlAt ? 'url' : at === urlAt + 1 ? 'title' : ''))
       if (isNames) return
     }
-    const fields = Object.fromEntries(this.#names.map((name, at) => [name, record[at]]))
+    const fields = Object.fromEntries(this.#names.map((name, at) => [name, unmarked(record[at] ?? '')]))
     this.found.push(entryOf(fields, line))
   }
 }

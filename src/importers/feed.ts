@@ -3,6 +3,7 @@ import { dateOf } from './dates.ts'
 import type { Entry, Found } from './entry.ts'
 import { tagsOf, tagsOfFolder } from './fields.ts'
 import { LineCounter } from './lines.ts'
+import { Nesting, TooDeep } from './nesting.ts'
 
 type Attributes = Readonly<Record<string, string>>
 
@@ -21,8 +22,9 @@ interface Item {
 export async function* feed(chunks: AsyncIterable<string>): AsyncGenerator<Found[]> {
   const items = new Items()
   for await (const chunk of chunks) {
-    items.write(chunk)
+    const goesOn = items.write(chunk)
     yield items.take()
+    if (!goesOn) return
   }
   items.end()
   yield items.take()
@@ -31,6 +33,7 @@ export async function* feed(chunks: AsyncIterable<string>): AsyncGenerator<Found
 // A library that builds the whole feed would hold 100,000 items at once.
 class Items {
   readonly #lines = new LineCounter()
+  readonly #nesting = new Nesting()
   readonly #parser: Parser
   readonly #open: string[] = []
   /** Names of OPML's folders, '' for other outlines. */
@@ -42,19 +45,33 @@ class Items {
   constructor() {
     this.#parser = new Parser(
       {
-        onopentag: (name, attributes) => this.#start(name, attributes),
+        onopentag: (name, attributes) => {
+          this.#nesting.open()
+          this.#start(name, attributes)
+        },
         ontext: (text) => {
           this.#text += text
         },
-        onclosetag: (name) => this.#end(name),
+        onclosetag: (name) => {
+          this.#nesting.close()
+          this.#end(name)
+        },
       },
       { xmlMode: true, decodeEntities: true },
     )
   }
 
-  write(chunk: string): void {
+  /** @returns false when the rest is not to be read */
+  write(chunk: string): boolean {
     this.#lines.next(chunk)
-    this.#parser.write(chunk)
+    try {
+      this.#parser.write(chunk)
+      return true
+    } catch (error) {
+      if (!(error instanceof TooDeep)) throw error
+      this.#found.push({ broken: error.message, line: this.#lines.at(this.#parser.startIndex) })
+      return false
+    }
   }
 
   end(): void {

@@ -10,20 +10,26 @@ export interface Line {
 
 /** The lines of a text, many at a time as they come; their ends may be \n, \r\n or \r. */
 export async function* numberedLines(chunks: AsyncIterable<string>): AsyncGenerator<Line[]> {
-  let rest = ''
+  let line = ''
+  let half = ''
   let number = 0
   const lineOf = (text: string): Line => {
     number += 1
     return { text: text.trim(), number }
   }
   for await (const chunk of chunks) {
+    const text = half + chunk
     // A \r at the end may be half of a line end.
-    const lines = (rest + chunk).split(/\r\n|\n|\r(?!$)/)
-    rest = lines.pop()!
-    if (rest.length > LONGEST) rest = rest.slice(0, LONGEST)
-    if (lines.length > 0) yield lines.map(lineOf)
+    half = text.endsWith('\r') ? '\r' : ''
+    // What is there of a line is not looked at again.
+    const [goesOn = '', ...others] = text.slice(0, text.length - half.length).split(/\r\n|\n|\r/)
+    line += goesOn.slice(0, LONGEST - line.length)
+    if (others.length === 0) continue
+    const lines = [line, ...others.slice(0, -1)]
+    line = others.at(-1)!
+    yield lines.map(lineOf)
   }
-  yield [lineOf(rest)]
+  yield [lineOf(line)]
 }
 
 /** Tells in which line a character is, of a text that is passed on chunk by chunk. */

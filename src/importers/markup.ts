@@ -3,6 +3,7 @@ import { dateOf } from './dates.ts'
 import type { Entry, Found } from './entry.ts'
 import { tagsOf, tagsOfFolder } from './fields.ts'
 import { LineCounter } from './lines.ts'
+import { Nesting, TooDeep } from './nesting.ts'
 
 type Attributes = Readonly<Record<string, string>>
 /** What the text is that comes now. */
@@ -15,8 +16,9 @@ type Text = 'title' | 'note' | 'folder' | undefined
 export async function* markup(chunks: AsyncIterable<string>): AsyncGenerator<Found[]> {
   const links = new Links()
   for await (const chunk of chunks) {
-    links.write(chunk)
+    const goesOn = links.write(chunk)
     yield links.take()
+    if (!goesOn) return
   }
   links.end()
   yield links.take()
@@ -25,6 +27,7 @@ export async function* markup(chunks: AsyncIterable<string>): AsyncGenerator<Fou
 class Links {
   readonly #lines = new LineCounter()
   readonly #folders: (readonly string[])[] = []
+  readonly #nesting = new Nesting()
   readonly #parser: Parser
   #found: Found[] = []
   #link: { readonly attributes: Attributes; readonly line: number; title: string; notes: string } | undefined
@@ -37,15 +40,30 @@ class Links {
 
   constructor() {
     this.#parser = new Parser({
-      onopentag: (name, attributes) => this.#open(name, attributes),
+      onopentag: (name, attributes) => {
+        this.#nesting.open()
+        this.#open(name, attributes)
+      },
       ontext: (text) => this.#add(text),
-      onclosetag: (name) => this.#close(name),
+      onclosetag: (name) => {
+        this.#nesting.close()
+        this.#close(name)
+      },
     })
   }
 
-  write(chunk: string): void {
+  /** @returns false when the rest is not to be read */
+  write(chunk: string): boolean {
     this.#lines.next(chunk)
-    this.#parser.write(chunk)
+    try {
+      this.#parser.write(chunk)
+      return true
+    } catch (error) {
+      if (!(error instanceof TooDeep)) throw error
+      this.#finish()
+      this.#found.push({ broken: error.message, line: this.#lines.at(this.#parser.startIndex) })
+      return false
+    }
   }
 
   end(): void {

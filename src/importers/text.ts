@@ -40,20 +40,24 @@ export function urlsInLine(line: string): string[] {
   return found.length > 0 ? found : [line]
 }
 
+// A run at an end begins where it begins: tried from each of its characters, a long one takes the square of the time.
+const AT_END = /(?<!["'>`\u201c\u201d\u2018\u2019\u00bb,;])["'>`\u201c\u201d\u2018\u2019\u00bb,;]+$/
+
 /** A word without the quotes, brackets and commas around it. */
 function unwrapped(word: string): string {
   const inner = word.replace(/^["'<`\u201c\u201d\u2018\u2019\u00ab]+/, '')
-  return inner === word ? word.replace(/[,;]+$/, '') : inner.replace(/["'>`\u201c\u201d\u2018\u2019\u00bb,;]+$/, '')
+  return inner === word ? word.replace(/(?<![,;])[,;]+$/, '') : inner.replace(AT_END, '')
 }
 
 /** A URL in prose without what ends the sentence or closes the bracket around it. */
 function withoutEnd(url: string): string {
   let end = url.length
+  const excess = PAIRS.map(([open, close]) => ({ close, left: url.split(close).length - url.split(open).length }))
   for (;;) {
-    const last = url[end - 1]!
-    const pair = PAIRS.find(([, close]) => close === last)
-    const cut = url.slice(0, end)
-    if (pair ? cut.split(pair[1]).length <= cut.split(pair[0]).length : !/[.,;:!?'\u2019]/.test(last)) return cut
+    const last = url.charAt(end - 1)
+    const pair = excess.find(({ close }) => close === last)
+    if (pair ? pair.left <= 0 : !/[.,;:!?'\u2019]/.test(last)) return url.slice(0, end)
+    if (pair) pair.left -= 1
     end -= 1
   }
 }

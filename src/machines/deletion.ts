@@ -214,6 +214,6 @@ function brokenLinks(results: readonly ResultFiles[]): { readonly id: string; re
   }
   const whole = innerLinks(tree)
   const broken = ({ output_files }: ResultFiles) =>
-    Object.keys(output_files).filter((path) => output_files[path]!.link !== undefined && !whole.has(path))
+    Object.entries(output_files).flatMap(([path, { link }]) => (link !== undefined && !whole.has(path) ? [path] : []))
   return results.map((result) => ({ id: result.id, paths: broken(result) })).filter(({ paths }) => paths.length > 0)
 }

@@ -10,7 +10,8 @@ export async function handledWithin(db: Database, seconds: number): Promise<Reco
     select model, to_status as state, count(*) as count from transition
       where at > now() - make_interval(secs => ${seconds})
     group by 1, 2 order by 1, 2`.execute(db)
-  const handled: Record<string, Record<string, number>> = {}
-  for (const { model, state, count } of rows) handled[model] = { ...handled[model], [state]: count }
-  return handled
+  const byModel = Map.groupBy(rows, ({ model }) => model)
+  return Object.fromEntries(
+    [...byModel].map(([model, of]) => [model, Object.fromEntries(of.map(({ state, count }) => [state, count]))]),
+  )
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { failpoint } from '../base/failpoint.ts'
 import type { BinaryRow } from '../db/binaries.ts'
+import { CLAIMANTS, type ClaimedTable } from '../db/claimed-tables.ts'
 import type { CrawlRow } from '../db/crawls.ts'
 import { kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
@@ -36,7 +37,12 @@ export type SnapshotClaim<S extends 'queued' | 'started' = 'queued' | 'started'>
 >
 
 /** The models whose rows are claimed. */
-const CLAIMED = [crawlMachine, snapshotMachine, binaryMachine, scheduleMachine] as const
+const CLAIMED: Readonly<Record<ClaimedTable, Machine>> = {
+  crawl: crawlMachine,
+  snapshot: snapshotMachine,
+  binary: binaryMachine,
+  schedule: scheduleMachine,
+}
 
 /**
  * The queue of one owner: its claims carry its name and hold only in its term. Statements whose answer is lost are
@@ -121,7 +127,7 @@ export async function requeueClaimsOf(
   const asked = new Set(rows.map(({ id }) => id))
   const others = deadProcessIds.filter((id) => !asked.has(id))
   let requeued = 0
-  for (const machine of CLAIMED) {
+  for (const machine of Object.values(CLAIMED)) {
     const queue = new Queue<Machine>(machine, kyselySql(db))
     requeued += await queue.requeueClaimsOf([...asked], false)
     requeued += await queue.requeueClaimsOf(others, blame)
@@ -134,13 +140,10 @@ export async function requeueClaimsOf(
  * all claims due again.
  */
 export async function settleRestored(tx: Home['db']): Promise<void> {
-  const { rows } = await sql<{ id: string }>`
-    select claimed_by as id from crawl where claimed_by is not null
-    union select claimed_by from snapshot where claimed_by is not null
-    union select claimed_by from "binary" where claimed_by is not null
-    union select claimed_by from schedule where claimed_by is not null`.execute(tx)
-  const owners = rows.map(({ id }) => id)
-  for (const machine of CLAIMED) await new Queue<Machine>(machine, kyselySql(tx)).requeueClaimsOf(owners, false)
+  const { rows } = await sql<{ claimed_by: string }>`${CLAIMANTS}`.execute(tx)
+  const owners = rows.map(({ claimed_by }) => claimed_by)
+  for (const machine of Object.values(CLAIMED))
+    await new Queue<Machine>(machine, kyselySql(tx)).requeueClaimsOf(owners, false)
   await sql`
     update process set status = 'lost', ended_at = now() where status in ('starting', 'running', 'draining')`.execute(
     tx,

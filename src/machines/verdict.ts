@@ -63,6 +63,14 @@ export function verdictOn(results: readonly JudgedResult[], headersStatus: numbe
   }
 }
 
+/** The verdict on a page that has no index of its own, or a plain one. @param why in one line */
+export function withoutIndex<V extends Pick<Verdict, 'cause'> & { readonly outcome: Outcome | null }>(
+  verdict: V,
+  why: string | undefined,
+): V {
+  return why !== undefined && verdict.outcome === 'archived' ? { ...verdict, outcome: 'partial', cause: why } : verdict
+}
+
 /** What came over the line, be it nothing. */
 const isRecord = ({ plugin }: JudgedResult) => plugin === 'warc' || plugin === 'wacz'
 

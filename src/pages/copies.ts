@@ -18,3 +18,13 @@ export function copiesText(copies: readonly Copy[]): string {
   const list = copies.map(({ sealedAt, outcome, path }) => [sealedAt.toISOString(), outcome ?? '', path])
   return `copies(${JSON.stringify(list)})\n`
 }
+
+/** The folders of the copies that such a list names; none where it is not one. */
+export function listedCopies(text: string): string[] {
+  try {
+    const list: unknown = JSON.parse(text.slice(text.indexOf('(') + 1, text.lastIndexOf(')')))
+    return Array.isArray(list) ? list.flatMap((copy) => (Array.isArray(copy) ? [String(copy[2])] : [])) : []
+  } catch {
+    return []
+  }
+}

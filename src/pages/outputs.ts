@@ -1,7 +1,9 @@
+import { leadsOut } from '../base/leads-out.ts'
+import { own } from '../base/own.ts'
 import type { OutputFile, ResultStatus } from '../db/tables.ts'
 
-/** How a browser shows a file by itself; `file`: not at all. */
-export type Shown = 'html' | 'pdf' | 'image' | 'video' | 'audio' | 'text' | 'file'
+/** How a file is shown; `source`: a document of which only the text is; `file`: not at all. */
+export type Shown = 'html' | 'source' | 'pdf' | 'image' | 'video' | 'audio' | 'text' | 'file'
 export type Group = 'page' | 'picture' | 'text' | 'media' | 'data'
 
 /** One thing that was made of a page, by its main file. */
@@ -18,7 +20,7 @@ export interface Output {
   readonly thumbnail?: string
   /** The hook that made it failed: this is what there was until then. */
   readonly isPart: boolean
-  /** The text of an HTML file that must not be opened as it is: gzip, in base64. */
+  /** The text of a document that must not be opened as it is: gzip, in base64. */
   readonly packed?: string
 }
 
@@ -36,7 +38,7 @@ interface Plugin extends Omit<Made, 'status'> {
   readonly parts: readonly string[]
 }
 
-const GROUP_OF: Readonly<Record<string, Group>> = {
+const GROUP_OF: ReadonlyMap<string, Group> = new Map([
   ...groups('page', 'singlefile dom wget html mhtml archivewebpage'),
   ...groups('picture', 'screenshot pdf'),
   ...groups(
@@ -45,7 +47,7 @@ const GROUP_OF: Readonly<Record<string, Group>> = {
   ),
   ...groups('media', 'media ytdlp gallerydl youtubedl forumdl'),
   ...groups('data', 'favicon headers hashes title warc wacz git exif archivedotorg'),
-}
+])
 
 /** What shows a page best comes first: whole and as it looked, then as it was served, then its text. */
 const BEST_FIRST =
@@ -61,7 +63,9 @@ const THUMBNAIL = 'thumbnail.webp'
 /** What was made of a page, group by group, the best of each first. */
 export function outputsOf(results: readonly Made[]): Output[] {
   const byPlugin = new Map<string, Plugin>()
-  for (const { plugin, status, output, files } of results) {
+  for (const { plugin, status, output, files: all } of results) {
+    // Of a foreign backup any file of ours may be named, and would be packed into the page.
+    const files = Object.fromEntries(Object.entries(all).filter(([file]) => !leadsOut(`${plugin}/${file}`)))
     if (Object.keys(files).length === 0) continue
     const before = byPlugin.get(plugin)
     byPlugin.set(plugin, {
@@ -96,15 +100,16 @@ export function cardsOf(outputs: readonly Output[]): Output[] {
 }
 
 function outputOf({ plugin, output, files, parts }: Plugin): Output {
-  const paths = Object.keys(files).sort()
+  const entries = Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))
+  const paths = entries.map(([path]) => path)
   const said = output.startsWith(`${plugin}/`) ? output.slice(plugin.length + 1) : ''
   const main =
     MAIN_FILES.find((name) => Object.hasOwn(files, name)) ??
     (Object.hasOwn(files, said) ? said : undefined) ??
     paths.find((path) => /(^|\/)index\.html?$/.test(path)) ??
-    paths.find((path) => shownAs(path, files[path]!) !== 'file') ??
+    entries.find(([path, file]) => shownAs(path, file) !== 'file')?.[0] ??
     paths[0]!
-  const shown = shownAs(main, files[main]!)
+  const shown = shownAs(main, own(files, main)!)
   return {
     plugin,
     group: groupOf(plugin, shown),
@@ -113,12 +118,12 @@ function outputOf({ plugin, output, files, parts }: Plugin): Output {
     size: Object.values(files).reduce((sum, file) => sum + file.size, 0),
     files: paths.length,
     isPart: parts.includes(main),
-    ...(THUMBNAIL in files && { thumbnail: `${plugin}/${THUMBNAIL}` }),
+    ...(Object.hasOwn(files, THUMBNAIL) && { thumbnail: `${plugin}/${THUMBNAIL}` }),
   }
 }
 
 function groupOf(plugin: string, shown: Shown): Group {
-  const known = GROUP_OF[plugin]
+  const known = GROUP_OF.get(plugin)
   if (known) return known
   if (shown === 'video' || shown === 'audio') return 'media'
   if (shown === 'image' || shown === 'pdf') return 'picture'
@@ -127,18 +132,23 @@ function groupOf(plugin: string, shown: Shown): Group {
 }
 
 /**
- * By its type; where that says little, by its name, as a browser does that opens it from disk. XML may name styles and
- * pictures anywhere: it is a file to open.
+ * By its type, and by its name: from the disk a browser goes by that. What one of the two makes a document of is none
+ * of the others: only a PDF is shown outside of a sandbox. XML may name styles, pictures and scripts anywhere: its text
+ * is shown.
  */
 function shownAs(path: string, { mimetype }: OutputFile): Shown {
   const type = mimetype.split(';', 1)[0]!.trim().toLowerCase()
-  if (/^(text\/html|application\/xhtml\+xml)$/.test(type) || /\.x?html?$/i.test(path)) return 'html'
-  if (type === 'application/pdf') return 'pdf'
+  if (/^(text\/html|application\/xhtml\+xml)$/.test(type) || /\.(?:[xps]?html?|xht|htc)$/i.test(path)) return 'html'
   const [, kind] = /^(image|video|audio)\/(?!tiff)/.exec(type) ?? []
-  if (kind) return kind as Shown
+  if (kind && !isXml(path)) return kind as Shown
+  if (type === 'image/svg+xml' && /\.svgz?$/i.test(path)) return 'image'
+  if (/[/+]xml$/.test(type) || isXml(path)) return 'source'
+  if (type === 'application/pdf' && /\.pdf$/i.test(path)) return 'pdf'
   return /\.(txt|json|jsonl|md|csv|log|srt|vtt)$/i.test(path) ? 'text' : 'file'
 }
 
-function groups(group: Group, plugins: string): Record<string, Group> {
-  return Object.fromEntries(plugins.split(' ').map((plugin) => [plugin, group]))
+const isXml = (path: string): boolean => /\.(?:xml|svgz?|rss|atom|rdf|xslt?|xsd|mml|xul|opml|kml|gpx|wsdl)$/i.test(path)
+
+function groups(group: Group, plugins: string): [plugin: string, group: Group][] {
+  return plugins.split(' ').map((plugin) => [plugin, group])
 }

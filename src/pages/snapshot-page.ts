@@ -112,10 +112,10 @@ function nothing({ outcome, results }: SnapshotPage): string {
 const isEmpty = (status: ResultStatus, output: string) => status === 'noresults' && output.startsWith('an empty answer')
 
 /** The text of a copy, for the script to unpack. */
-function packedCopy({ path, packed }: Output): Html {
+function packedCopy({ path, packed, shown }: Output): Html {
   return packed === undefined
     ? html``
-    : html`<script type="text/plain" data-packed="${href(path)}">${packed}</script>
+    : html`<script type="text/plain" data-packed="${href(path)}" data-as="${shown}">${packed}</script>
 `
 }
 
@@ -127,6 +127,13 @@ function packedCopy({ path, packed }: Output): Html {
 function frame({ plugin, group, path, shown, packed, size }: Output): Html {
   if (shown === 'file')
     return html`<p class="nothing"><a class="button" href="${href(path)}" download>${path}</a> ${sizeText(size)}</p>`
+  // In a frame a drawing would be a document.
+  if (shown === 'image')
+    return html`<div class="copy image" id="copy"><img src="${href(path)}" alt="${plugin} of the page"></div>`
+  if (shown === 'video')
+    return html`<div class="copy video" id="copy"><video src="${href(path)}" controls></video></div>`
+  if (shown === 'audio')
+    return html`<div class="copy audio" id="copy"><audio src="${href(path)}" controls></audio></div>`
   const sandboxed = packed ? html`sandbox="allow-same-origin"` : html`sandbox="allow-same-origin" src="${href(path)}"`
   return html`<div class="copy${group === 'text' ? ' reading' : ''}" id="copy">
 <iframe name="copy" title="The copy: ${plugin}" referrerpolicy="no-referrer"
@@ -162,8 +169,10 @@ ${fact('Notes', notes && foreign(notes))}
 </dl>`
 }
 
-function fileLine({ plugin, path, files, size }: Output): Html {
+function fileLine({ plugin, path, shown, files, size }: Output): Html {
+  // With a script it is shown above, as all copies are; by itself it is what was served.
   const others = files > 1 ? html` in <a href="${href(plugin)}/">${many(files, 'file')}</a>` : ''
-  return html`<li><a href="${href(path)}">${path}</a> ${sizeText(size)}${others}</li>
+  const link = html`<a href="${href(path)}" data-shown="${shown}" data-name="${plugin}">${path}</a>`
+  return html`<li>${link} ${sizeText(size)}${others}</li>
 `
 }

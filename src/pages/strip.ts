@@ -65,7 +65,7 @@ function linkTo({ plugin, path, shown, packed }: Output): Html {
 function preview({ plugin, path, shown, packed, thumbnail }: Output): Html {
   if (thumbnail !== undefined || shown === 'image')
     return html`<img src="${href(thumbnail ?? path)}" alt="" loading="lazy">`
-  if (shown === 'html' || shown === 'text')
+  if (shown === 'html' || shown === 'source' || shown === 'text')
     return html`<iframe ${packed ? html`data-copy` : html`src`}="${href(path)}" sandbox="allow-same-origin"
 loading="lazy" tabindex="-1" aria-hidden="true" title=""></iframe>`
   if (plugin === 'wacz') return html`<small>replays in ReplayWeb.page</small>`

@@ -1,8 +1,9 @@
 import { sleep } from '../base/abort.ts'
-import { isEmptyCgroup, killCgroup, pidsIn, removeCgroup } from './containment/cgroup.ts'
+import { codeOf } from '../base/errors.ts'
+import { killCgroup, pidsIn, removeCgroup } from './containment/cgroup.ts'
 import type { ProcessIdentity } from './identity.ts'
 import { bootId, hasProc, type ProcEntry, pidNamespace, readEnviron } from './proc.ts'
-import { findProcess, isSame, processTable } from './table.ts'
+import { findProcess, isSame, look } from './table.ts'
 
 /**
  * Environment variables that every process below a runner carries: reaping finds it by them, whoever its parent is now.
@@ -51,13 +52,13 @@ export function marksIn(pid: number): { readonly process: string | undefined; re
 export async function membersOf(family: Family): Promise<ProcEntry[]> {
   const inGroups = (family.cgroups ?? []).flatMap(pidsIn)
   if (isInCgroups(family)) return (await Promise.all(inGroups.map(findProcess))).filter((entry) => entry !== null)
-  const all = await processTable()
+  const { all, environ } = await look()
   const roots = liveRoots(family, all)
   const markers = new Set(family.markers)
   const inside = new Set(inGroups)
   for (const entry of all) {
     const byGroup = roots.has(entry.pid) || roots.has(entry.pgid) || roots.has(entry.session)
-    if (byGroup || (markers.size > 0 && readEnviron(entry.pid).some((line) => markers.has(line)))) inside.add(entry.pid)
+    if (byGroup || (markers.size > 0 && environ(entry.pid).some((line) => markers.has(line)))) inside.add(entry.pid)
   }
   inside.delete(1) // Else every orphan would be its child.
   // Children of members are members: repeat until a round finds no more.
@@ -105,31 +106,97 @@ export async function signalMembers(members: readonly ProcEntry[], signal: NodeJ
   return reached
 }
 
+/** How long what was killed may take to be gone. */
+const KILL_MS = 5_000
+/** The same for what cannot be ended, as far as we know. */
+const HOPELESS_MS = 200
+
 /**
  * Kills a family for good: stop it so that it cannot fork away, look again, kill, and verify, until two scans in a row
  * find nobody, or its control groups are empty and gone.
- * @returns the pids that are still there at the deadline (uninterruptible, or another user's); empty is success
+ * @param options.stuck pids that survived before: nobody waits for them again
+ * @returns those that are still there at the deadline (in uninterruptible sleep), or before it where we may not signal
+ *   them (another user's); empty is success
  */
-export async function killFamily(family: Family, deadlineMs = 5_000): Promise<number[]> {
+export async function killFamily(
+  family: Family,
+  { deadlineMs = KILL_MS, stuck = [] }: { readonly deadlineMs?: number; readonly stuck?: readonly number[] } = {},
+): Promise<ProcEntry[]> {
+  return await untilGone(family, deadlineMs, stuck, 2)
+}
+
+/**
+ * The same for what a process that has ended by itself left behind: mostly nothing, and then one scan is enough. Each
+ * reads all of /proc, and every hook ends so.
+ */
+export async function killLeftovers(family: Family): Promise<ProcEntry[]> {
+  return await untilGone(family, KILL_MS, [], 1)
+}
+
+/** @param scans how many in a row are to find nobody, when none has found anybody yet */
+async function untilGone(
+  family: Family,
+  deadlineMs: number,
+  stuck: readonly number[],
+  scans: number,
+): Promise<ProcEntry[]> {
   const end = performance.now() + deadlineMs
   const cgroups = family.cgroups ?? []
-  let empty = 0
-  for (;;) {
+  const hopeless: ProcEntry[] = []
+  for (let empty = 0, enough = scans; ; ) {
     const members = await membersOf(family)
-    empty = members.length === 0 ? empty + 1 : 0
-    const removed = members.length === 0 && cgroups.map(removeCgroup).every(Boolean)
-    if (removed && (empty === 2 || isInCgroups(family))) return []
-    if (performance.now() > end)
-      return members.length === 0 && cgroups.every(isEmptyCgroup) ? [] : members.map(({ pid }) => pid)
-    if (members.length === 0 && !removed) await sleep(1)
-    // Before any of them ends: a member that waits for another must not record that end as an ordinary one.
-    if (hasProc && !isInCgroups(family)) await signalMembers(members, 'SIGSTOP')
-    for (const cgroup of cgroups) killCgroup(cgroup)
-    if (!hasProc) await killTrees(members)
-    else if (!isInCgroups(family)) await signalMembers(await membersOf(family), 'SIGKILL')
-    for (const member of members) {
-      while (performance.now() < end && (await isSame(member))) await sleep(2)
+    const isOver = performance.now() > end
+    if (members.length === 0) {
+      empty += 1
+      const removed = cgroups.map(removeCgroup).every(Boolean)
+      const isProved = removed && (empty >= enough || isInCgroups(family))
+      // Whoever was known by a parent that has ended is in no family any more.
+      if (isProved || isOver) return await theSame(hopeless)
+      if (!removed) await sleep(1)
+      for (const cgroup of cgroups) killCgroup(cgroup)
+      continue
     }
+    enough = 2
+    empty = 0
+    if (isOver || members.every((member) => hopeless.some((one) => areSame(one, member)))) return members
+    const doomed = await killMembers(family, members)
+    const hopelessUntil = Math.min(end, performance.now() + HOPELESS_MS)
+    for (const member of doomed) {
+      const isHopeless = stuck.includes(member.pid) || !mayBeSignalled(member)
+      const until = isHopeless ? hopelessUntil : end
+      while (performance.now() < until && (await isSame(member))) await sleep(2)
+      if (isHopeless) hopeless.push(...(await theSame([member])))
+    }
+  }
+}
+
+/** @returns whom it has killed: also those that had forked away meanwhile */
+async function killMembers(family: Family, members: readonly ProcEntry[]): Promise<readonly ProcEntry[]> {
+  // Before any of them ends: a member that waits for another must not record that end as an ordinary one.
+  if (hasProc && !isInCgroups(family)) await signalMembers(members, 'SIGSTOP')
+  for (const cgroup of family.cgroups ?? []) killCgroup(cgroup)
+  if (!hasProc) await killTrees(members)
+  if (!hasProc || isInCgroups(family)) return members
+  const now = await membersOf(family)
+  await signalMembers(now, 'SIGKILL')
+  return now
+}
+
+const areSame = (a: ProcEntry, b: ProcEntry) => a.pid === b.pid && a.startTicks === b.startTicks
+
+async function theSame(members: readonly ProcEntry[]): Promise<ProcEntry[]> {
+  const same: ProcEntry[] = []
+  for (const member of members) if (await isSame(member)) same.push(member)
+  return same
+}
+
+/** May we signal this process? Also true when there is none. */
+export function mayBeSignalled({ pid }: Pick<ProcEntry, 'pid'>): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return codeOf(error) !== 'EPERM'
   }
 }
 

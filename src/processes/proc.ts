@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { codeOf } from '../base/errors.ts'
+import { memoryPageBytes } from '../base/memory-page.ts'
 
 /** One process as the kernel shows it in /proc/<pid>/stat. */
 export interface ProcEntry {
@@ -12,8 +13,6 @@ export interface ProcEntry {
   readonly startTicks: number
   readonly rssBytes: number
 }
-
-const PAGE = 4096
 
 /** Is there a /proc to read? Tests say no, to see how the program works elsewhere: then nothing here reads it. */
 export const hasProc: boolean = process.platform === 'linux' && process.env['ARCHIVEBOX_NO_PROC'] === undefined
@@ -47,7 +46,7 @@ export function readProc(pid: number): ProcEntry | null {
     pgid: at(5),
     session: at(6),
     startTicks: at(22),
-    rssBytes: at(24) * PAGE,
+    rssBytes: at(24) * memoryPageBytes(),
   }
 }
 

@@ -1,11 +1,36 @@
-import { hasProc, isDead, type ProcEntry, readProc, scanProc } from './proc.ts'
+import { setImmediate as turn } from 'node:timers/promises'
+import { hasProc, isDead, type ProcEntry, readEnviron, readProc, scanProc } from './proc.ts'
 
 /**
  * Every live process that can be seen. About 10 ms for 200 processes on Linux; elsewhere `ps` takes some 50 ms, and
  * shows no groups and sessions.
  */
-export async function processTable(): Promise<ProcEntry[]> {
+async function processTable(): Promise<ProcEntry[]> {
   return hasProc ? scanProc() : await listByPs()
+}
+
+/** Every live process at one moment, and the environment that each was started with. */
+export interface Look {
+  readonly all: readonly ProcEntry[]
+  readonly environ: (pid: number) => readonly string[]
+}
+
+let next: Promise<Look> | undefined
+
+/** One look for all who ask at the same time. It begins after the last of them has asked. */
+export function look(): Promise<Look> {
+  next ??= turn().then(async () => {
+    next = undefined
+    const all = await processTable()
+    const known = new Map<number, string[]>()
+    const environ = (pid: number) => {
+      const lines = known.get(pid) ?? readEnviron(pid)
+      known.set(pid, lines)
+      return lines
+    }
+    return { all, environ }
+  })
+  return next
 }
 
 /** One live process; null when there is none, or only a zombie. */

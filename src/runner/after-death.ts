@@ -14,16 +14,17 @@ const PATIENCE_MS = 10_000
  * What is left to do in the database for a runner whose processes are all gone: ends its sessions, makes its claims
  * due, closes its rows. What cannot be done in time is left to the next runner.
  */
-export async function reconcileAfter(runnerId: string, log: Log): Promise<void> {
-  const home = homeFromEnvironment('guardian', runnerId, {
+export async function reconcileAfter(databaseUrl: string, runnerId: string, log: Log): Promise<void> {
+  const home = homeFromEnvironment(databaseUrl, 'guardian', runnerId, {
     connections: 1,
     wait: { until: AbortSignal.timeout(PATIENCE_MS) },
   })
   try {
     await withRetry(home.db, async () => {
       await terminateBackendsOf(home, [runnerId])
-      await reapRunner(home, runnerId)
+      const left = await reapRunner(home, runnerId)
       await markEnded(home.db, runnerId, null)
+      if (left) log.warn(left.message)
     })
     await failpoint('guardian.closed')
     log.info(`closed the rows of runner ${runnerId}`)

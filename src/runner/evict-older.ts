@@ -14,7 +14,7 @@ import { presenceOf } from '../processes/presence.ts'
 const KILL_MS = 5_000
 /** The kernel is asked this often about one process, about each of two half as often; the database less so. */
 const LOOK_MS = 1
-const ROWS_MS = 50
+const ROWS_MS = 20
 const UNSEEN_MS = 500
 
 export interface EvictOptions {
@@ -54,7 +54,10 @@ export async function evictOlderRunners(options: EvictOptions, me: Place, older:
       if (killed) throw cannotEnd(seen)
       log.warn(`runner pid ${pidsOf(seen)} did not hand over within ${handoffGraceMs / 1_000} s: killing its processes`)
       for (const row of seen)
-        await killFamily({ roots: [identityIn(row)!], markers: [`${MARKER.runner}=${row.id}`] }, KILL_MS)
+        await killFamily(
+          { roots: [identityIn(row)!], markers: [`${MARKER.runner}=${row.id}`] },
+          { deadlineMs: KILL_MS },
+        )
       await failpoint('gate.killed')
       killed = true
     }

@@ -58,7 +58,8 @@ export async function passGate(options: EvictOptions, me: Place): Promise<Passed
 /** One way through; `held`: somebody has the data dir; `look again`: the world has changed meanwhile. */
 async function attempt(options: EvictOptions, me: Place, lock: DataDirLock): Promise<Passed | 'held' | 'look again'> {
   const { home, log, stop } = options
-  if (stop.drain.aborted) return { why: stop.force.aborted ? 'forced' : 'drained' }
+  const stopped = () => ({ why: stop.force.aborted ? 'forced' : 'drained' }) as const
+  if (stop.drain.aborted) return stopped()
   const others = (await liveRunnerProcesses(home)).filter(({ id }) => id !== me.id)
   await failpoint('gate.looked')
   const newer = others.findLast((row) => row.seq > me.seq)
@@ -77,10 +78,12 @@ async function attempt(options: EvictOptions, me: Place, lock: DataDirLock): Pro
   } else await options.onAsked()
   if (!(await lock.take())) return 'held'
   await failpoint('gate.locked')
-  const rows = await reapOlder(home, log, me)
-  if (!rows) return 'look again'
+  const reaped = await reapOlder(home, log, me)
+  if (!reaped) return 'look again'
   await failpoint('gate.reaped')
-  const term = await promote(home, me, rows)
+  // Until now the older one goes on when we leave.
+  if (stop.drain.aborted) return stopped()
+  const term = await promote(home, me, reaped)
   if (!term) return { why: 'lost' }
   await failpoint('gate.promoted')
   const taken = term.requeued > 0 ? `, ${term.requeued} unfinished claims taken over` : ''

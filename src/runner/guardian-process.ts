@@ -1,6 +1,7 @@
 // What the guardian becomes when its runner is dead: it ends whatever the runner left behind, and closes its rows. It
 // knows its own runner alone, by mark and identity, so it cannot touch what a newer one has started meanwhile. It
 // begins with little, since speed counts here.
+import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../base/failpoint.ts'
 import { Log, toFile } from '../base/log.ts'
@@ -16,6 +17,8 @@ for (const ignored of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(ignor
 const runnerId = process.env[MARKER.guardian] ?? ''
 const dataDir = process.env['DATA_DIR'] ?? ''
 const [pid = 0, startTicks = 0] = process.argv.slice(2, 4).map(Number)
+/** What its shell was told. */
+const databaseUrl = readFileSync(0, 'utf8').trim()
 const cgroups = process.argv.slice(4)
 const log = new Log('guardian', toFile(guardianLog(dataDir)))
 
@@ -30,12 +33,9 @@ async function reap(): Promise<void> {
   const survivors = await killFamily(family)
   await failpoint('guardian.reaped')
   log.warn(`runner ${runnerId} (pid ${pid}) died: ended ${found - survivors.length} of its processes`)
-  if (survivors.length > 0)
-    log.error(`cannot end ${survivors.join(', ')}: their rows stay open, and the next runner tries again`)
-  else {
-    const { reconcileAfter } = await import('./after-death.ts')
-    await reconcileAfter(runnerId, log)
-  }
+  if (!databaseUrl) return
+  const { reconcileAfter } = await import('./after-death.ts')
+  await reconcileAfter(databaseUrl, runnerId, log)
 }
 
 /** Where there is no /proc, the end of the pipe is all there is to know. */

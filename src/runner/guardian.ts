@@ -6,6 +6,7 @@ import { backoff } from '../base/backoff.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { asset } from '../base/package-root.ts'
+import { withoutSecrets } from '../base/secrets.ts'
 import { MARKER } from '../processes/family.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { homeEnvironment } from '../workers/home-environment.ts'
@@ -13,11 +14,14 @@ import type { WorkerContext } from '../workers/worker-context.ts'
 import { guardianLog } from './guardian-log.ts'
 
 /**
- * A shell that waits for the end of a pipe: a megabyte, up in 2 ms. A line dismisses it; the
- * pipe's end without one says that its runner is dead, and then it becomes the program that reaps
- * (guardian-process.ts).
+ * A shell that waits for the end of a pipe: a megabyte, up in 2 ms. The first line is the database's URL, which its
+ * environment would show. A second line dismisses it; the pipe's end without one says that its runner is dead, and then
+ * it becomes the program that reaps (guardian-process.ts), with the URL as its input.
  */
-const WAIT = 'trap "" TERM INT HUP; echo up; read -r line || exec "$@"'
+const WAIT = `trap "" TERM INT HUP; IFS= read -r url; echo up; read -r line || exec "$@" <<END
+$url
+END
+`
 
 /** How long it may take to leave when it is dismissed; a stopped one never does. */
 const LEAVE_MS = 2_000
@@ -74,6 +78,7 @@ export class Guardian {
       child.once('exit', (code, signal) => ended.resolve(signal ?? `exit code ${code}`))
       child.once('error', (error) => ended.resolve(messageOf(error)))
       child.stdin?.on('error', () => {}) // A broken pipe: its exit says it, too.
+      child.stdin?.write(`${this.#context.owner.home.databaseUrl}\n`)
       const up = new Promise((resolve) => child.stdout?.once('data', resolve))
       await failpoint('guardian.spawned')
       await Promise.race([up, ended.promise])
@@ -98,7 +103,7 @@ export class Guardian {
     if (containment.tier === 'cgroup') program.push(containment.path)
     // Not the marks of what the runner works with: when the runner reaps those, it must spare the guardian.
     const marks = { [MARKER.runner]: undefined, [MARKER.process]: undefined, [MARKER.guardian]: runnerId }
-    const env = { ...process.env, ...homeEnvironment(owner.home), ...marks }
+    const env = { ...withoutSecrets(process.env), ...homeEnvironment(owner.home), ...marks }
     const log = guardianLog(owner.home.dataDir)
     mkdirSync(dirname(log), { recursive: true })
     const complaints = openSync(log, 'a', 0o600)

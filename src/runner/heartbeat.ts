@@ -11,6 +11,7 @@ import { isDatabaseAway } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { presenceOf } from '../processes/presence.ts'
 import type { OutageMonitor } from './outage-monitor.ts'
+import { Trust } from './trust.ts'
 
 /** The part of a newer runner's grace that our hooks may use up: the rest is for killing them, and for leaving. */
 export const HANDOFF_SHARE = 0.5
@@ -26,15 +27,14 @@ export class Heartbeat {
   readonly #log: Log
   readonly #outage: OutageMonitor
   readonly #timer: NodeJS.Timeout
-  /** Fires when our trust in the lead ends, even while a query hangs. */
-  #trust: NodeJS.Timeout
+  readonly #trust: Trust
   /** The last beat, while it is under way. */
   #beating: Promise<void> | undefined
   /** The database server on which we were promoted. */
   #server: string | null = null
   #ended = false
   #blockedReason: string | null = null
-  /** A newer runner waits. */
+  /** A newer runner waits; or one that has gone since has signalled us. */
   handoff = false
   /** We cannot know that we lead. */
   lost = false
@@ -48,7 +48,7 @@ export class Heartbeat {
     this.#timer = setInterval(() => {
       if (!this.#beating) void this.beat()
     }, BEAT_MS)
-    this.#trust = this.#trustFor(TRUST_MS)
+    this.#trust = new Trust(TRUST_MS, () => this.#lose(`the database has not answered for ${TRUST_MS / 1000} s`))
   }
 
   async beat(): Promise<void> {
@@ -76,9 +76,10 @@ export class Heartbeat {
       if (this.#ended) return // Our row was closed by ourselves.
       if (!answer) return this.#lose('its row is closed, or another term began')
       this.#outage.over()
-      clearTimeout(this.#trust)
-      this.#trust = this.#trustFor(TRUST_MS - (performance.now() - begun))
+      this.#trust.answered(begun)
       const isAsked = answer.askedBy !== null && !this.handoff && (await this.#isThere(answer.askedBy))
+      // Whoever told us to drain is gone: nobody else would lead.
+      if (!isAsked && answer.isSignalled && this.#stop.drain.aborted) this.handoff = true
       if (isAsked && !this.handoff) {
         this.handoff = true
         this.#log.info('a newer runner takes over: handing over')
@@ -103,17 +104,14 @@ export class Heartbeat {
   end(): void {
     this.#ended = true
     clearInterval(this.#timer)
-    clearTimeout(this.#trust)
+    this.#trust.end()
   }
 
-  /**
-   * Is the runner that asked for the lead still there? If it has died, its request is forgotten: nobody else would
-   * lead.
-   */
+  /** Is the runner that asked for the lead still there? If it is gone, its request is forgotten. */
   async #isThere(askedBy: string): Promise<boolean> {
     const row = await rowById(this.#home, askedBy)
     if (row && row.ended_at === null && (await presenceOf(this.#home, row)) !== 'gone') return true
-    await withdrawHandoff(this.#home, this.#id, askedBy)
+    await withdrawHandoff(this.#home, this.#id, { askedBy, isSignalled: this.#stop.drain.aborted })
     return false
   }
 
@@ -121,10 +119,6 @@ export class Heartbeat {
     const now = await serverIdentity(this.#home.db)
     this.#server ??= now
     return now !== null && now !== this.#server
-  }
-
-  #trustFor(ms: number): NodeJS.Timeout {
-    return setTimeout(() => this.#lose(`the database has not answered for ${TRUST_MS / 1000} s`), ms)
   }
 
   #lose(why: string): void {

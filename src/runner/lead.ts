@@ -1,9 +1,11 @@
+import { untilLate } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { CHANNELS, listen } from '../db/notifications.ts'
 import { markDraining, recordContainment } from '../db/processes.ts'
 import type { Place } from '../db/runners.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
+import { forgetPersonas } from '../hooks/account-environment.ts'
 import { reconcileSchedules } from '../machines/reconcile-schedules.ts'
 import { openCrawls } from '../machines/scope.ts'
 import { releaseContainment } from '../processes/containment/containment.ts'
@@ -14,7 +16,7 @@ import { Scheduled } from '../workers/scheduled.ts'
 import { crawlWorkers } from '../workers/sizes.ts'
 import { Upkeep } from '../workers/upkeep.ts'
 import type { WorkerContext } from '../workers/worker-context.ts'
-import { closeWorkers, troubleOf, workerPool } from '../workers/worker-pool.ts'
+import { closeWorkers, passOnStops, troubleOf, workerPool } from '../workers/worker-pool.ts'
 import { ArchivePageWriter } from './archive-page-writer.ts'
 import { DiskMonitor } from './disk-monitor.ts'
 import { Guardian } from './guardian.ts'
@@ -31,6 +33,12 @@ const POLL_MS = 5_000
 const SOON_MS = 20_000
 /** How often a database that is away is looked for. */
 const AWAY_POLL_MS = 500
+/** How long a stop waits for a statement that is under way: the database may be silent. */
+const SILENT_MS = 1_000
+/** How long what is left to do when the last worker is gone may take; and while the database is silent. */
+const LAST_MS = { answers: 15_000, isSilent: 1_000 } as const
+/** A stop that takes longer says what it waits for, so often. */
+const SAY_MS = 5_000
 
 /**
  * One leadership, from promotion to resignation. It keeps as many CrawlWorkers as there are crawls due, wakes them, and
@@ -48,9 +56,12 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
   let guardian: Guardian | undefined
   let hasStarted = false
   try {
+    forgetPersonas(containment.account) // Those of a leader that was killed.
     // It comes up meanwhile.
     if (!options.maintenanceOnly) guardian = new Guardian(context)
-    const [mended] = await Promise.all([reconcileSchedules(home.db), recordContainment(home.db, me.id, containment)])
+    const begun = Promise.all([reconcileSchedules(home.db), recordContainment(home.db, me.id, containment)])
+    if (!(await untilLate(begun, SILENT_MS, stop.drain))) return 'drained'
+    const [mended] = await begun
     await failpoint('lead.recovered')
     if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
     if (!guardian) return 'maintained'
@@ -67,6 +78,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     unwatch()
     // What cannot be released now, the next runner reaps.
     await releaseContainment(containment).catch(() => {})
+    forgetPersonas(containment.account)
   }
 }
 
@@ -77,8 +89,7 @@ function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat, g
   const { home, log, bell, settings, concurrency, outage, livenessFile } = options
   const size = crawlWorkers(settings.config, concurrency)
   const pool = workerPool(context, { kind: 'crawl', size, slots: concurrency })
-  // At once, even while a query of ours hangs.
-  context.stop.force.addEventListener('abort', () => pool.force())
+  passOnStops(pool, context.stop)
   const scheduled = new Scheduled(context)
   const listener = listen(home.databaseUrl, context.runnerId, {
     [CHANNELS.work]: () => {
@@ -125,6 +136,8 @@ function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat, g
     inTurn,
     startJobs,
     endJobs: async () => await endJobs?.(),
+    /** The database did not answer when we were told to stop. */
+    isSilent: false,
     /** The pool's changes that the archive's page has for certain, once that was written on leaving. */
     changesWritten: undefined as number | undefined,
   }
@@ -136,9 +149,12 @@ async function supervise(leader: Leader): Promise<Why> {
   const { drain } = context.stop
   while (!drain.aborted) {
     try {
-      if (await round(leader)) return 'idle'
+      const looked = round(leader)
+      if (!(await untilLate(looked, SILENT_MS, drain))) break
+      if (await looked) return 'idle'
       await bell.wait(POLL_MS, drain)
     } catch (error) {
+      if (drain.aborted) break
       leader.startJobs() // The liveness file is touched in an outage, too.
       await bell.wait(await pauseAfter(leader, error), drain)
     }
@@ -148,13 +164,14 @@ async function supervise(leader: Leader): Promise<Why> {
 
 /** Starts and wakes workers for what is due. True: there is nothing left to do, and we were told to leave then. */
 async function round(leader: Leader): Promise<boolean> {
-  const { home, scope, exitOnIdle, outage, heart, guardian, pool, liveness, startJobs } = leader
+  const { home, scope, exitOnIdle, outage, heart, guardian, pool, liveness, startJobs, context } = leader
   const { inTurn, reconciler, scheduled, page } = leader
   if (outage.isOn) await heart.beat()
   const { due, open } = await openCrawls(home.db, scope, SOON_MS)
   liveness.isWell()
   await pool.killStuck()
   await pool.fill(guardian.isUp ? due : 0)
+  if (context.stop.drain.aborted) return false
   startJobs() // The first workers come first.
   if (!exitOnIdle || open > 0 || pool.busy > 0) return false
   if (await inTurn(() => scheduled.isNear(SOON_MS))) return false
@@ -181,14 +198,17 @@ async function pauseAfter({ log, outage, heart }: Leader, error: unknown): Promi
   return 0
 }
 
-async function whyDrained({ home, signals, context, heart, pool }: Leader): Promise<Why> {
+async function whyDrained(leader: Leader): Promise<Why> {
+  const { home, log, signals, context, heart, pool } = leader
   await failpoint('shutdown.drain_seen')
   const { drain, force } = signals.stop
   if (heart.lost && !drain.aborted) return 'lost'
   // A beat tells whether a newer runner signalled: then the time is shorter. A drain with nothing to wait for is not
   // shown.
-  const draining = pool.size === 0 || markDraining(home.db, context.runnerId)
-  await Promise.all([heart.hear(), draining])
+  const draining = pool.size === 0 ? undefined : markDraining(home.db, context.runnerId)
+  leader.isSilent = !(await untilLate(Promise.all([heart.hear(), draining]), SILENT_MS))
+  if (leader.isSilent)
+    log.warn('the database does not answer: workers end without it, and the next runner closes what stays open')
   await failpoint('shutdown.row_draining')
   if (force.aborted) return 'forced'
   return heart.handoff ? 'superseded' : 'drained'
@@ -199,20 +219,39 @@ async function whyDrained({ home, signals, context, heart, pool }: Leader): Prom
  * be ended, the guardian stays, and ends them when we are gone.
  */
 async function shutDown(leader: Leader): Promise<void> {
-  const { home, log, context, pool, guardian, listener, upkeep, page, disk, liveness, endJobs } = leader
-  await Promise.all([endJobs(), closeWorkers(pool)])
+  const { home, log, context, pool, guardian, listener, upkeep, page, disk, liveness, outage, endJobs } = leader
+  const jobsEnded = endJobs()
+  const say = setInterval(() => log.info(whatIsLeft(leader)), SAY_MS)
+  await closeWorkers(pool).finally(() => clearInterval(say))
   await failpoint('shutdown.workers_gone')
-  try {
-    if (pool.used) await reapRunner(home, context.runnerId)
-  } catch (error) {
-    // Rows that cannot be closed while the database is away are closed by the next promotion.
-    log[isDatabaseAway(error) ? 'debug' : 'error'](`cannot reap what remains: ${messageOf(error)}`)
+  // The database may be silent: what does not come to its end in time, the next promotion does.
+  const last = async () => {
+    await jobsEnded
+    try {
+      const left = pool.used ? await reapRunner(home, context.runnerId) : undefined
+      if (left) log.warn(left.message)
+    } catch (error) {
+      // Rows that cannot be closed while the database is away are closed by the next promotion.
+      log[isDatabaseAway(error) ? 'debug' : 'error'](`cannot reap what remains: ${messageOf(error)}`)
+    }
+    // A worker may have found something to do before it heard that it shall leave.
+    if (leader.changesWritten !== pool.changes)
+      await page.write(pool.used, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
   }
   liveness.end()
   disk.look() // What was said of it must not stand when it is over.
-  const closed = listener.close()
-  // A worker may have found something to do before it heard that it shall leave.
-  if (leader.changesWritten !== pool.changes)
-    await page.write(pool.used, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
-  await Promise.all([closed, upkeep.end(), guardian.leave()])
+  const written = last()
+  const ms = leader.isSilent || outage.isOn ? LAST_MS.isSilent : LAST_MS.answers
+  if (!(await untilLate(written, ms, context.stop.drain)))
+    log.warn('the database does not answer: leaving without it; the next runner sees to what is left')
+  await untilLate(Promise.all([listener.close(), upkeep.end()]), SILENT_MS, context.stop.drain)
+  await guardian.leave()
+}
+
+/** What a stop waits for, in a line. */
+function whatIsLeft({ pool, context, outage }: Leader): string {
+  const { capMs } = context.stop
+  const most = Number.isFinite(capMs) ? `${Math.ceil(capMs / 1_000)} s` : 'what is left of their timeouts'
+  const away = outage.isOn ? '; the database is away' : ''
+  return `waiting for ${pool.size === 1 ? '1 worker' : `${pool.size} workers`} to end; their hooks have ${most}${away}`
 }

@@ -23,6 +23,8 @@ export interface RunOptions {
   readonly crawlId: string | undefined
   /** Do not take over: wait until no other runner is left. */
   readonly standby: boolean
+  /** Stand by when a newer runner takes over, instead of leaving. */
+  readonly stays: boolean
   /** Started to stay: when it belongs to a server, an `add --run` may borrow the lead from it. */
   readonly daemon: boolean
   /** Somebody watches it live and is told there what a Ctrl-C waits for: the log does not say it once more. */

@@ -2,6 +2,7 @@ import type { Home } from '../db/home.ts'
 import { isRunner, type LiveRow } from '../db/processes.ts'
 import type { ProcessType } from '../db/tables.ts'
 import { presentRows } from '../processes/presence.ts'
+import { ancestorsAmong } from '../processes/registry/relatives.ts'
 
 // Which command a part of the running system belongs to. Several may live side by side on one data dir: a server, its
 // daemon, an `add --run`.
@@ -34,7 +35,7 @@ export async function newestLiveProcess(home: Home, which: Which): Promise<LiveR
  * For the `server` verb, as are commandIsNewest and commandOwnsRuntimeStack.
  */
 export async function currentCommand(home: Home, processId: string, type: ProcessType): Promise<LiveRow | undefined> {
-  return lineOf(await presentRows(home), processId).find((row) => row.process_type === type)
+  return (await lineOf(await presentRows(home), processId)).find((row) => row.process_type === type)
 }
 
 export async function commandIsNewest(home: Home, commandId: string, which: Which): Promise<boolean> {
@@ -46,11 +47,13 @@ export async function commandIsNewest(home: Home, commandId: string, which: Whic
  */
 export async function runtimeStackOwner(home: Home): Promise<LiveRow | undefined> {
   const rows = await presentRows(home)
-  const supervised = (row: LiveRow) => lineOf(rows, row.id).some(({ process_type }) => process_type === 'supervisord')
-  return (
-    rows.findLast((row) => row.process_type === RUNTIME_STACK_OWNER_TYPES[0]) ??
-    rows.findLast((row) => row.process_type === RUNTIME_STACK_OWNER_TYPES[1] && !supervised(row))
-  )
+  const server = rows.findLast((row) => row.process_type === RUNTIME_STACK_OWNER_TYPES[0])
+  if (server) return server
+  for (const row of rows.filter(({ process_type }) => process_type === RUNTIME_STACK_OWNER_TYPES[1]).reverse()) {
+    const line = await lineOf(rows, row.id)
+    if (!line.some(({ process_type }) => process_type === 'supervisord')) return row
+  }
+  return undefined
 }
 
 export async function commandOwnsRuntimeStack(home: Home, commandId: string): Promise<boolean> {
@@ -90,13 +93,13 @@ export async function healthyOrchestrator(home: Home): Promise<LiveRow | undefin
  * stands on its own.
  */
 export async function ownerOf(home: Home, processId: string): Promise<LiveRow | undefined> {
-  return lineOf(await presentRows(home), processId).find((row) =>
+  return (await lineOf(await presentRows(home), processId)).find((row) =>
     (FOREGROUND_RUNNER_OWNER_TYPES as readonly ProcessType[]).includes(row.process_type),
   )
 }
 
 /** A process and its ancestors, the nearest first. */
-function lineOf(rows: readonly LiveRow[], id: string | null): LiveRow[] {
+async function lineOf(rows: readonly LiveRow[], id: string): Promise<LiveRow[]> {
   const row = rows.find((candidate) => candidate.id === id)
-  return row ? [row, ...lineOf(rows, row.parent_id)] : []
+  return row ? [row, ...(await ancestorsAmong(rows, row))] : []
 }

@@ -1,3 +1,4 @@
+import { findHookAccount } from '../hooks/account.ts'
 import { type Containment, detectContainment } from '../processes/containment/containment.ts'
 import type { lead } from './lead.ts'
 import type { RunOptions } from './options.ts'
@@ -10,14 +11,18 @@ export interface Prepared {
 
 /**
  * Gets ready what only a leader needs, in the time that it takes to pass the gate.
- * Rejects with UsageError for a containment that this machine does not offer; whoever awaits it hears of that.
+ * Rejects with UsageError for a containment or an account that this machine does not offer; whoever awaits it hears of
+ * that.
  */
-export function prepare({ settings, id }: RunOptions): Promise<Prepared> {
+export function prepare({ settings, id, home, log }: RunOptions): Promise<Prepared> {
   const detected = detectContainment(settings.config.CONTAINMENT, id)
-  const prepared = Promise.all([detected, import('./lead.ts')]).then(([containment, { lead }]) => ({
-    lead,
-    containment,
-  }))
+  const found = findHookAccount(home.dataDir, settings)
+  const prepared = Promise.all([detected, found, import('./lead.ts')]).then(
+    ([tier, { account, careful }, { lead }]) => {
+      if (careful !== undefined) log.warn(careful)
+      return { lead, containment: { ...tier, account } }
+    },
+  )
   prepared.catch(() => {})
   return prepared
 }

@@ -5,6 +5,7 @@ import { closeAsLost, deadClaimants, type Place } from '../db/runners.ts'
 import { limitLockWaits, raiseTerm, termSince } from '../db/terms.ts'
 import { requeueClaimsOf } from '../machines/queues.ts'
 import { presenceOf } from '../processes/presence.ts'
+import type { Reaped } from './reap-older.ts'
 
 declare const promoted: unique symbol
 
@@ -19,14 +20,14 @@ export interface Term {
 /**
  * One transaction: closes the rows of the dead, makes due again what they had claimed, raises the term, and makes us
  * the one active runner.
- * @param rows those that are open
+ * @param reaped the rows that are open, and those of them that stay so
  * @returns undefined when our own row was closed or deleted: no row, no lead, and the term stays as it was
  * Throws the unique violation (23505) of the gate's index when somebody else is.
  */
-export async function promote(home: Home, me: Place, rows: readonly LiveRow[]): Promise<Term | undefined> {
+export async function promote(home: Home, me: Place, { open: rows, stuck }: Reaped): Promise<Term | undefined> {
   const before = rows.find(({ id }) => id === me.id)?.term ?? null
   const dead: string[] = []
-  for (const row of rows) if (row.id !== me.id && (await isDead(home, me, row))) dead.push(row.id)
+  for (const row of rows) if (row.id !== me.id && !stuck.has(row.id) && (await isDead(home, me, row))) dead.push(row.id)
   const promotion = transact(home.db, async (tx, again) => {
     const term = again ? await termSince(tx, me.id, before) : undefined
     if (term !== undefined) return { number: term, requeued: 0 } as Term

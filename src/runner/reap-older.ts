@@ -1,23 +1,29 @@
-import { AppError } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import type { Home } from '../db/home.ts'
-import { isRunner, type LiveRow, liveRows } from '../db/processes.ts'
+import { isRunner, type LiveRow, liveRows, noteStuck } from '../db/processes.ts'
 import { type Place, terminateBackendsOf } from '../db/runners.ts'
 import { lostLeaderIn } from '../db/terms.ts'
+import { CannotEnd, rowsOfSurvivors } from '../processes/cannot-end.ts'
 import { killFamily, MARKER, membersOf } from '../processes/family.ts'
 import { familyOfRows } from '../processes/family-of-rows.ts'
 import { presenceOf } from '../processes/presence.ts'
 import { bootId, pidNamespace } from '../processes/proc.ts'
+import { stuckPid } from '../workers/reap.ts'
+
+export interface Reaped {
+  readonly open: readonly LiveRow[]
+  /** The ids of those whose processes cannot be ended: their pages wait for them, and nothing else does. */
+  readonly stuck: ReadonlySet<string>
+}
 
 /**
  * Before the promotion: kills and confirms everything that still carries the mark of an older runner, and ends those
  * runners' database sessions. A runner that is there is spared: one that stands by may have worked before, and what is
  * left of that is not itself.
  * @returns the rows that are open then; undefined, and nothing ended, when another runner has come to the gate
- * Throws AppError when something survives.
  */
-export async function reapOlder(home: Home, log: Log, me: Place): Promise<readonly LiveRow[] | undefined> {
+export async function reapOlder(home: Home, log: Log, me: Place): Promise<Reaped | undefined> {
   const open = await liveRows(home)
   const rows = open.filter((row) => row.id !== me.id)
   const there = new Set<string>()
@@ -34,13 +40,13 @@ export async function reapOlder(home: Home, log: Log, me: Place): Promise<readon
   const lost = await lostLeaderHere(home)
   if (lost) runners.add(lost)
   runners.delete(me.id)
-  if (runners.size === 0) return open
+  if (runners.size === 0) return { open, stuck: new Set() }
   const below = rows.filter((row) => runners.has(row.runner_id ?? row.id) && !there.has(row.id))
-  await killLeftovers(log, runners, below)
+  const stuck = await killAllOf(home, log, runners, below)
   const gone = [...runners].filter((id) => !there.has(id))
   await terminateBackendsOf(home, gone)
   await failpoint('gate.backends_ended')
-  return await liveRows(home)
+  return { open: await liveRows(home), stuck }
 }
 
 /** The last leader of this boot and PID namespace, if it ended unseen; see `lostLeaderIn`. */
@@ -48,16 +54,24 @@ export async function lostLeaderHere(home: Home): Promise<string | undefined> {
   return await lostLeaderIn(home, { bootId: bootId(), pidNamespace: pidNamespace() })
 }
 
-/** What runs in the name of these runners, by their marks and by rows. */
-async function killLeftovers(log: Log, runners: ReadonlySet<string>, rows: readonly LiveRow[]): Promise<void> {
+/** Kills what runs in the name of these runners, by their marks and by rows. @returns the rows of what survives */
+async function killAllOf(
+  home: Home,
+  log: Log,
+  runners: ReadonlySet<string>,
+  rows: readonly LiveRow[],
+): Promise<ReadonlySet<string>> {
   const markers = [...runners].flatMap((id) => [`${MARKER.runner}=${id}`, `${MARKER.guardian}=${id}`])
   const family = { ...familyOfRows(rows), markers }
+  const known = rows.filter((row) => !isRunner(row) && row.blocked_reason !== null)
   const found = (await membersOf(family)).length
-  if (found > 0) log.warn(`ending ${found} processes that an earlier runner left behind`)
-  const survivors = await killFamily(family)
+  if (found > known.length) log.warn(`ending ${found} processes that an earlier runner left behind`)
+  const survivors = await killFamily(family, { stuck: known.flatMap(stuckPid) })
   await failpoint('gate.leftovers_killed')
-  if (survivors.length === 0) return
-  throw new AppError(`processes of an earlier runner cannot be ended: ${survivors.join(', ')}`, {
-    hint: 'end them by hand, then start again',
-  })
+  if (survivors.length === 0) return new Set()
+  const why = new CannotEnd(survivors).message
+  const stuck = rowsOfSurvivors(survivors, rows).map(({ id }) => id)
+  await noteStuck(home.db, stuck, why)
+  log.warn(`going on without what an earlier runner left behind: ${why}`)
+  return new Set(stuck)
 }

@@ -2,6 +2,7 @@ import type { Bell } from '../base/abort.ts'
 import { EXIT } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { Stop } from '../base/stop.ts'
+import { stopSignals } from '../base/stop-signals.ts'
 
 /** A terminal and the program that started us may both pass on one key press: signals this close together are one. */
 const SAME_PRESS_MS = 150
@@ -10,11 +11,22 @@ const SAME_PRESS_MS = 150
  */
 const LATE_MS = 5_000
 
+/** What a stop needs after its hooks at most: to kill them, to write what they made, to leave. */
+const RESERVE_MS = 5_000
+
+/** Killing what runs takes as long as it takes. */
+const LEAST_MS = 2_000
+
+/** The part of a stop's time that hooks may use. */
+const hooksShare = (stopMs: number) => stopMs - Math.min(RESERVE_MS, stopMs / 2)
+
 interface SignalsOptions {
   /** Drain so long after the start. */
   readonly runForMs?: number | undefined
   /** How long hooks may go on when the command that started us dies; undefined: no command of ours did. */
   readonly orphanMs?: number | undefined
+  /** How long any stop may take (`STOP_SECONDS`); undefined: what is left of the hooks' timeouts. */
+  readonly stopMs?: number | undefined
   /** A live view answers a Ctrl-C. */
   readonly isWatched?: boolean
 }
@@ -32,10 +44,16 @@ export class Signals {
   /** Until then the first SIGTERM comes from the newer runner to which we have handed over. */
   #owedUntil = Number.NEGATIVE_INFINITY
   #hadTerm = false
+  /** All of them, those of one key press, too. */
+  #received = 0
   /** What has ended the run, and not only one lead. */
   #over: { readonly reason: string; readonly capMs: number } | undefined
 
-  constructor(bell: Bell, log: Log, { runForMs, orphanMs, isWatched }: SignalsOptions = {}) {
+  constructor(bell: Bell, log: Log, { runForMs, orphanMs, stopMs, isWatched }: SignalsOptions = {}) {
+    const most = (capMs: number) => Math.min(capMs, stopMs === undefined ? capMs : hooksShare(stopMs))
+    const limit = () => {
+      if (stopMs !== undefined) this.#limit(stopMs, bell, log)
+    }
     const onSignal = (signal: NodeJS.Signals) => {
       const now = performance.now()
       if (signal === 'SIGTERM' && now < this.#owedUntil) {
@@ -44,6 +62,7 @@ export class Signals {
         return
       }
       this.#hadTerm ||= signal === 'SIGTERM'
+      this.#received += 1
       if (now - this.#last < SAME_PRESS_MS) return
       this.#last = now
       this.#count += 1
@@ -52,7 +71,8 @@ export class Signals {
         const again = signal === 'SIGINT' ? ' (again: kill them, a third time: leave at once)' : ''
         const level = isWatched && signal === 'SIGINT' ? 'debug' : 'info'
         log[level](`${signal}: draining; running hooks may finish${again}`)
-        this.#stop.because(signal).requestDrain()
+        this.#stop.because(signal).requestDrain(most(Number.POSITIVE_INFINITY), false)
+        limit()
       } else if (this.#count === 2) {
         log.warn(`${signal}: killing hooks now`)
         process.exitCode = EXIT.interrupted
@@ -63,10 +83,11 @@ export class Signals {
       }
       bell.wake()
     }
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
+    for (const signal of stopSignals()) process.on(signal, onSignal)
     const end = (reason: string, capMs: number) => {
-      this.#over = { reason, capMs }
-      this.#stop.because(reason).requestDrain(capMs, true)
+      this.#over = { reason, capMs: most(capMs) }
+      this.#stop.because(reason).requestDrain(most(capMs), true)
+      limit()
       bell.wake()
     }
     if (runForMs !== undefined)
@@ -83,9 +104,33 @@ export class Signals {
     if (!process.connected) onOrphaned() // It died while we were starting.
   }
 
+  /** Has a stop come to its end in time: hooks are killed when theirs is over, and then this process leaves. */
+  #limit(stopMs: number, bell: Bell, log: Log): void {
+    const stop = this.#stop
+    const reserve = stopMs - hooksShare(stopMs)
+    const force = () => {
+      if (stop !== this.#stop || stop.force.aborted) return
+      log.warn(`STOP_SECONDS=${stopMs / 1_000} is over: killing what still runs`)
+      stop.requestForce(false)
+      bell.wake()
+    }
+    const leave = () => {
+      if (stop !== this.#stop) return
+      log.error('STOP_SECONDS is over: leaving at once; the guardian ends what is left')
+      process.exit()
+    }
+    setTimeout(force, hooksShare(stopMs) + reserve / 3).unref()
+    setTimeout(leave, Math.max(stopMs, LEAST_MS)).unref()
+  }
+
   /** How this round is stopped. */
   get stop(): Stop {
     return this.#stop
+  }
+
+  /** The newer runner to which we have handed over is gone: a SIGTERM is a person's again. */
+  expectNone(): void {
+    this.#owedUntil = Number.NEGATIVE_INFINITY
   }
 
   /**
@@ -95,11 +140,12 @@ export class Signals {
    */
   newRound(isSignalled: boolean): boolean {
     const theirs = isSignalled && this.#hadTerm ? 1 : 0
-    if (this.#count > theirs) return false
-    this.#owedUntil = isSignalled && !this.#hadTerm ? performance.now() + LATE_MS : Number.NEGATIVE_INFINITY
+    if (this.#received > theirs) return false
+    this.#owedUntil = isSignalled && theirs === 0 ? performance.now() + LATE_MS : Number.NEGATIVE_INFINITY
     this.#stop = new Stop()
     this.#count = 0
     this.#hadTerm = false
+    this.#received = 0
     this.#last = Number.NEGATIVE_INFINITY
     if (this.#over) this.#stop.because(this.#over.reason).requestDrain(this.#over.capMs, true)
     return true

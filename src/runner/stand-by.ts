@@ -9,7 +9,12 @@ import { type Prepared, prepare } from './prepare.ts'
 import { beatWhileWaiting } from './waiting-heartbeat.ts'
 
 /** A term, with what its leader needs; or why there is none. */
-export type Stood = (Promoted & { readonly prepared: Promise<Prepared> }) | Exclude<Passed, Promoted | { why: 'held' }>
+export type Stood =
+  | (Promoted & { readonly prepared: Promise<Prepared> })
+  | (Exclude<Passed, Promoted | { why: 'held' }> & {
+      /** The newer runner, to which we have handed over, leads. */
+      readonly isSucceeded?: boolean
+    })
 
 /**
  * Waits for our turn, and passes the gate. A runner that waits for others stands by again while somebody unknown holds
@@ -32,11 +37,14 @@ export async function standBy(run: Run, me: Place, candidacy: Candidacy): Promis
   try {
     if (candidacy.standby) await onAsked()
     for (let said = false; ; said = true) {
-      const passed = await passGate(options, await waitForTurn(options, me, candidacy))
+      const place = await waitForTurn(options, me, candidacy)
+      if (!place) return { why: 'superseded', isSucceeded: true }
+      if (candidacy.waitsFor === 'newer') signals.expectNone()
+      const passed = await passGate(options, place)
       if (passed.term) return { ...passed, prepared: prepared ?? prepare(run) }
       if (heart.lost.aborted && !signals.stop.drain.aborted) return { why: 'lost' }
       if (passed.why !== 'held') return passed
-      if (!candidacy.waitsForOthers) throw passed.error
+      if (candidacy.waitsFor !== 'others') throw passed.error
       if (!said) log.warn(`${passed.error.message}: standing by`)
       heart.waitsFor(passed.error.message)
       if (!(await demote(home, me.id))) return { why: 'lost' }

@@ -3,16 +3,24 @@ import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
 import type { Home } from '../db/home.ts'
 import { identityIn, isRunner, type LiveRow } from '../db/processes.ts'
-import type { Place } from '../db/runners.ts'
+import { hasSuccessor, type Place } from '../db/runners.ts'
 import type { ProcessType } from '../db/tables.ts'
 import { livenessOf } from '../processes/identity.ts'
 import { presenceOf, presentRows } from '../processes/presence.ts'
 import { holdOffToRespect, type LeadHoldOff } from './lead-hold-off.ts'
-import { foregroundRunnerOwner, newestLiveProcess, runtimeStackComponentLabel, runtimeStackOwner } from './ownership.ts'
+import {
+  foregroundRunnerOwner,
+  liveRunnerProcesses,
+  newestLiveProcess,
+  runtimeStackComponentLabel,
+  runtimeStackOwner,
+} from './ownership.ts'
 import { Silence } from './silence.ts'
 
 const ROWS_MS = 2_000
 const LOOK_MS = 100
+/** The same while somebody takes over from us, which is a matter of moments. */
+const TAKEOVER_MS = 50
 /** How often a database that is away is looked for. */
 const AWAY_MS = 500
 
@@ -46,7 +54,7 @@ export interface Resumed {
 async function standbyWhile(
   { home, log, stop, bell, away, waitsFor = () => {} }: StandbyOptions,
   inTheWay: () => Promise<readonly LiveRow[]>,
-  why = sayWho,
+  { why = sayWho, rowsMs = ROWS_MS }: { readonly why?: (row: LiveRow) => string; readonly rowsMs?: number } = {},
 ): Promise<Resumed> {
   const silence = new Silence()
   let last: LiveRow | undefined
@@ -60,7 +68,7 @@ async function standbyWhile(
       if (!last) log.info(why(row))
       waitsFor(why(row))
       last = row
-      await untilGone(home, row, bell, stop)
+      await untilGone(home, row, rowsMs, bell, stop)
     } catch (error) {
       away(error)
       await bell.wait(AWAY_MS, stop.drain)
@@ -84,7 +92,7 @@ export async function standbyUntilHoldOffIsOver(options: StandbyOptions): Promis
     holdOff = await holdOffToRespect(options.home)
     return holdOff ? [holdOff.leader] : []
   }
-  return await standbyWhile(options, inTheWay, why)
+  return await standbyWhile(options, inTheWay, { why })
 }
 
 /**
@@ -118,6 +126,28 @@ export async function standbyUntilRunnerNeeded(options: StandbyOptions, me: Plac
   )
 }
 
+/**
+ * Waits until a newer runner leads, or none is left that could: whoever hands over stays until then.
+ * @returns whether one leads, or has led and ended in order
+ */
+export async function standbyUntilNewerLeads(
+  options: StandbyOptions,
+  me: Place,
+): Promise<Resumed & { leads: boolean }> {
+  const stop = options.stop.part()
+  let leads = false
+  const inTheWay = async () => {
+    const newer = (await liveRunnerProcesses(options.home)).filter(({ id, seq }) => id !== me.id && seq > me.seq)
+    leads = newer.some(({ worker_type }) => worker_type === 'worker_runner')
+    leads ||= newer.length === 0 && (await hasSuccessor(options.home, me.id))
+    if (!leads) return newer
+    stop.requestDrain()
+    return []
+  }
+  const why = ({ pid }: LiveRow) => `leaving as soon as runner pid ${pid} leads`
+  return { ...(await standbyWhile({ ...options, stop }, inTheWay, { why, rowsMs: TAKEOVER_MS })), leads }
+}
+
 function sayWho(row: LiveRow): string {
   const what = runtimeStackComponentLabel(row)
   return `${row.process_type} pid ${row.pid} has the ${what}: standing by; work resumes here when it ends`
@@ -131,12 +161,12 @@ function other(row: LiveRow | undefined, id: string): LiveRow[] {
  * Returns when the process has ended, maybe just before, which the kernel tells; or when its row is worth another look,
  * as for one that we cannot see.
  */
-async function untilGone(home: Home, row: LiveRow, bell: Bell, stop: Stop): Promise<void> {
+async function untilGone(home: Home, row: LiveRow, rowsMs: number, bell: Bell, stop: Stop): Promise<void> {
   const identity = identityIn(row)!
   const isSeen = (await presenceOf(home, row)) !== 'unseen'
-  const end = performance.now() + ROWS_MS
+  const end = performance.now() + rowsMs
   while (performance.now() < end && !stop.drain.aborted) {
     if (isSeen && (await livenessOf(identity)) === 'gone') return
-    await bell.wait(LOOK_MS, stop.drain)
+    await bell.wait(Math.min(LOOK_MS, rowsMs), stop.drain)
   }
 }

@@ -1,4 +1,5 @@
-import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
+import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sleep } from '../base/abort.ts'
 import {
@@ -15,7 +16,7 @@ import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { transact } from '../db/retry.ts'
 import { serverIdentity } from '../db/server-identity.ts'
-import { copiesFile, copiesText } from '../pages/copies.ts'
+import { copiesFile, copiesText, listedCopies } from '../pages/copies.ts'
 import { type ChunkLines, chunkLine, chunkText, parseChunk } from '../pages/index-chunk.ts'
 import { publishFile } from './publish-file.ts'
 
@@ -41,6 +42,8 @@ interface IndexState {
   readonly cursor: ChangeCursor | null
   /** The number of pages in each chunk. */
   readonly chunks: Readonly<Record<string, number>>
+  /** SHA-256 of the URLs whose lists of copies are to be written: the cursor has passed them. */
+  readonly copied?: readonly string[]
 }
 
 /** What the index contains. */
@@ -67,7 +70,11 @@ export async function updateArchiveIndex(home: Home, rewrite: Rewrite): Promise<
     const from = after
     const step = await withLock(home, (tx) => takeStep(home, tx, server, from))
     if (!step) return null
-    await writeCopies(home, step.urls, rewrite)
+    const { copied = [] } = step.state
+    if (copied.length > 0) {
+      await writeCopies(home, copied, rewrite)
+      await withLock(home, () => forgetCopied(home, server, copied))
+    }
     after = step.next ?? undefined
     if (after && performance.now() < until) continue
     const chunks = Object.entries(step.state.chunks)
@@ -83,8 +90,6 @@ interface Step {
   readonly state: IndexState
   /** Where the next step begins; null after the last step. */
   readonly next: ChangeCursor | null
-  /** SHA-256 of the URLs whose copies have changed. */
-  readonly urls: readonly string[]
 }
 
 /** @param after where the previous step ended; undefined in the first */
@@ -96,16 +101,29 @@ async function takeStep(
 ): Promise<Step> {
   const before = readState(dataDir, server)
   const { changes, next, settled } = await pageChanges(tx, after ?? before.cursor, BATCH)
-  if (changes.length === 0) return { state: before, next: null, urls: [] }
+  if (changes.length === 0) return { state: before, next: null }
   const chunks = { ...before.chunks }
   for (const [chunk, part] of Map.groupBy(changes, ({ number }) => chunkOf(number))) {
     const pages = await writeChunk(dataDir, chunk, part, chunk in chunks)
     if (pages === 0) delete chunks[chunk]
     else chunks[chunk] = pages
   }
-  const state = { server, cursor: settled, chunks }
+  const changed = await copiedUrls(tx, [...new Set(changes.map(({ url_hash }) => url_hash))])
+  const copied = [...new Set([...(before.copied ?? []), ...changed])]
+  const state = { server, cursor: settled, chunks, copied }
+  await writeState(dataDir, state)
+  return { state, next }
+}
+
+/** The lists of copies of these URLs are written. */
+async function forgetCopied({ dataDir }: Home, server: string | null, written: readonly string[]): Promise<void> {
+  const state = readState(dataDir, server)
+  const done = new Set(written)
+  await writeState(dataDir, { ...state, copied: (state.copied ?? []).filter((hash) => !done.has(hash)) })
+}
+
+async function writeState(dataDir: string, state: IndexState): Promise<void> {
   await publishFile(statePath(dataDir), `${JSON.stringify(state)}\n`)
-  return { state, next, urls: [...new Set(changes.map(({ url_hash }) => url_hash))] }
 }
 
 const statePath = (dataDir: string) => join(dataDir, FOLDER, 'state.json')
@@ -197,22 +215,43 @@ function beginning(file: string): string {
   }
 }
 
-/** Writes the lists of copies of these URLs, and rewrites the pages that do not link to theirs yet. */
+/**
+ * Writes the lists of copies of these URLs, and before that the pages that do not link to theirs yet: what an earlier
+ * list names was looked at then, so that another copy of a page that has a hundred costs one look.
+ */
 async function writeCopies(home: Home, urls: readonly string[], rewrite: Rewrite): Promise<void> {
-  for (const hash of await copiedUrls(home.db, urls)) {
+  for (const hash of urls) {
     const copies = await copiesOfUrl(home.db, hash, MOST_COPIES)
     const file = copiesFile(hash)
+    const list = join(home.dataDir, file)
+    const before = listedCopies(await readFile(list, 'utf8').catch(() => ''))
+    // The only copy of a list needs no link: it is looked at when there is another.
+    const linked = new Set(before.length < 2 ? [] : before)
+    for (const copy of copies.length < 2 ? [] : copies.filter(({ output_dir }) => !linked.has(output_dir)))
+      if (await lacks(join(home.dataDir, copy.output_dir, 'index.html'), file)) await rewrite(copy)
     await publishFile(
-      join(home.dataDir, file),
+      list,
       copiesText(
         copies.map(({ sealed_at, outcome, output_dir }) => ({ sealedAt: sealed_at, outcome, path: output_dir })),
       ),
     )
-    if (copies.length < 2) continue
-    for (const copy of copies) {
-      const page = join(home.dataDir, copy.output_dir, 'index.html')
-      if (existsSync(page) && !readFileSync(page, 'utf8').includes(file)) await rewrite(copy)
-    }
+  }
+}
+
+/** A page names what it is shown with at its very end, behind its packed copies. */
+const END_BYTES = 4_096
+
+/** Is the page there, and without this script? */
+async function lacks(page: string, script: string): Promise<boolean> {
+  const file = await open(page).catch(() => undefined)
+  if (!file) return false
+  try {
+    const { size } = await file.stat()
+    const end = Buffer.alloc(Math.min(END_BYTES, size))
+    await file.read(end, 0, end.length, size - end.length)
+    return !end.toString('latin1').includes(script)
+  } finally {
+    await file.close()
   }
 }
 

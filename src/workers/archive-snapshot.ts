@@ -28,6 +28,7 @@ import { ALLOWED, permissionFor } from './page-refusal.ts'
 import { PageResults } from './page-results.ts'
 import { endWorkers } from './reap.ts'
 import { runsAgain } from './runs-again.ts'
+import { sealByRows } from './seal-by-rows.ts'
 import { sealSnapshot } from './seal-snapshot.ts'
 import { SnapshotHooks } from './snapshot-hooks.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
@@ -37,7 +38,8 @@ type SnapshotQueue = ReturnType<typeof snapshotQueue>
 const NOTHING_REPEATED: Repeated = { results: new Set(), files: new Map() }
 /** When a browser is gone, its crawl's worker notices before that, and begins no page until there is another one. */
 const RESTART_MS = 2_000
-const SPENT = `${snapshotMachine.states.started.giveUp.after} attempts at this page did not finish`
+const MOST_ATTEMPTS = snapshotMachine.states.started.giveUp.after
+const SPENT = `${MOST_ATTEMPTS} attempts at this page did not finish`
 const GIVEN_UP = `given up: ${SPENT}: its worker or runner died, or was stopped, each time`
 
 /**
@@ -61,10 +63,13 @@ export async function archiveSnapshot(
   const snapshot = claim.row
   const { crawl, former, earlier } = snapshot.before
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} was deleted`)
+  if (isGivenUp && claim.attempts > MOST_ATTEMPTS + 1) return await sealByRows(context, queue, claim, GIVEN_UP)
 
   const ofCrawl = crawlSettings(home.dataDir, context.settings, crawl.config)
   const { plugins } = ofCrawl
-  const asked = pageSettings(ofCrawl, snapshot.settings)
+  const asked = pageSettings(home.dataDir, context.settings, ofCrawl, snapshot.settings, (why) =>
+    log.warn(`page ${snapshot.url}: ${why}; it counts as not set`),
+  )
   // One that was begun is finished, after a pause or in a further attempt, too.
   const isBeyond =
     claim.state === 'queued' && (await isFull(home.db, crawl)) && (await resultsOfPage(home.db, claim.id)).length === 0
@@ -74,7 +79,8 @@ export async function archiveSnapshot(
   const missing = new Map([...lackingPlugins(plugins, asked, binaries.missing), ...binaries.missing])
   const settings = { ...asked, ...binaries.settings }
   const pageResults = new PageResults(owner, claim)
-  const tree = new WorkTree(join(home.dataDir, snapshot.output_dir), () => pageResults.confirm())
+  const folder = join(home.dataDir, snapshot.output_dir)
+  const tree = new WorkTree(folder, () => pageResults.confirm(), context.containment.account)
   mkdirSync(tree.root, { recursive: true })
   await endWorkers(owner, former)
   const isAsked = !isGivenUp && hooks.length > 0
@@ -149,7 +155,7 @@ export async function archiveSnapshot(
     return run.ends.gotSomewhere && !lostService ? ENDED : RELEASED
   }
   const whyNone = isBeyond ? `not begun: the crawl has reached its --max-size, ${sizeText(crawl.max_size)}` : undefined
-  const page = { crawl, tree, hooks, found: run.ends.findings, results: pageResults, whyNone }
+  const page = { crawl, tree, hooks, found: run.ends.findings, results: pageResults, whyNone, log }
   const { end, next } = await sealSnapshot(owner, queue, started, page, tick)
   log.about({ crawl_id: crawl.id, snapshot_id: snapshot.id }).ended(end)
   return new Ended(next)

@@ -3,6 +3,8 @@ import { sleep } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { isExecutable } from '../base/find-program.ts'
+import { put } from '../base/own.ts'
+import { isTrusted, trust } from '../base/trusted-settings.ts'
 import {
   type BinaryRow,
   binariesOf,
@@ -11,6 +13,7 @@ import {
   hintBinary,
   lookUpNow,
   loseBinary,
+  type NeededBinary,
 } from '../db/binaries.ts'
 import { kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
@@ -69,7 +72,8 @@ export async function prepareBinaries(
     const wanted = all.get(row.name)!
     const found = wanted.map((one) => searchFiles(one, settings)).find((one) => one !== undefined)?.abspath
     const isOutdated = wanted.some(({ binary }) => isOlder(row.version, binary.minVersion))
-    const isLost = !existsSync(row.abspath) || (found && found !== row.abspath) || isOutdated
+    const isFound = isFoundHere(home.dataDir, row) && existsSync(row.abspath)
+    const isLost = !isFound || (found && found !== row.abspath) || isOutdated
     const mayBeThere = found || wanted.some(mayBeModule)
     if (row.status === 'installed' ? !isLost : !mayBeThere) continue
     isLookedFor = true
@@ -99,7 +103,9 @@ async function lookUpDue(
   const handlers = withHandlers<typeof binaryMachine, BinaryRow>(binaryMachine, {
     queued: async (claim, tick) => {
       try {
-        const found = await find(claim.row, all.get(claim.row.name) ?? [], settings, provide, tick, marks)
+        const { dataDir } = owner.home
+        const found = await find(dataDir, claim.row, all.get(claim.row.name) ?? [], settings, provide, tick, marks)
+        if (found.abspath !== '') trust(dataDir, [placeOf(claim.row.name, found.abspath)])
         await queue.update(claim, found)
         await failpoint('claim.binary_looked_up')
         return found.abspath === '' ? inVain : 'install'
@@ -138,6 +144,7 @@ type Found = Pick<BinaryRow, 'abspath' | 'version' | 'sha256' | 'message'>
 
 /** @param required the requirements of this name; none when a hook asked for it */
 async function find(
+  dataDir: string,
   row: BinaryRow,
   required: readonly Wanted[],
   settings: HookSettings,
@@ -145,9 +152,14 @@ async function find(
   tick: Context,
   marks: Record<string, string>,
 ): Promise<Found> {
-  const { name, binproviders, min_version } = row
+  const { name, min_version } = row
+  const isAsked = isTrusted(dataDir, ...requestOf({ ...row, minVersion: min_version }))
+  const allowed = new Set(required.flatMap(({ binary }) => binary.binproviders.split(',')))
+  // Its row says by whom it may be installed, and whoever wrote that may be a stranger.
+  const binproviders = required.length === 0 ? row.binproviders : [...allowed].join()
   const missing = (message: string): Found => ({ abspath: '', version: '', sha256: '', message })
   if (name === '' || binproviders === '') return missing('no provider is allowed')
+  if (required.length === 0 && !isAsked) return missing('no plugin here has asked for it')
   const asked = { setting: undefined, name, binproviders, minVersion: min_version, rules: {} }
   const wanted = required.length > 0 ? required : [{ binary: asked, name, plugin: '', tree: '' }]
   const env = { PATH: settings['PATH'] ?? '', HOME: settings['HOME'] ?? '/', LC_ALL: 'C', ...marks }
@@ -156,10 +168,11 @@ async function find(
     abspath,
     version: version ?? (isExecutable(abspath) ? await versionOf(abspath, env) : ''),
   })
-  const there = await search(wanted, row.abspath, settings, env)
+  const hint = isFoundHere(dataDir, row) ? row.abspath : ''
+  const there = await search(wanted, hint, settings, env)
   const found = there && (await look(there.abspath, there.version))
   const suffices = found && !isOlder(found.version, minimums.at(-1)!)
-  const provided = suffices ? undefined : await provide.ask(row, tick)
+  const provided = suffices ? undefined : await provide.ask({ ...row, binproviders }, tick)
   const best = provided === undefined ? found : await look(provided)
   if (!best) {
     const isCertain = wanted.every(({ binary }) =>
@@ -190,12 +203,25 @@ async function search(
   return undefined
 }
 
+// Rows of programs may come from anybody, too, and what they name is run or installed: what we found, and what hooks
+// have asked for, is noted in the data dir as what people set is.
+const placeOf = (name: string, abspath: string) => ['program', JSON.stringify([name, abspath])] as const
+const requestOf = ({ name, binproviders, minVersion }: NeededBinary) =>
+  ['request', JSON.stringify([name, binproviders, minVersion])] as const
+
+/** Is a program where we found it, or a hook said that it is? */
+function isFoundHere(dataDir: string, { name, abspath }: Pick<BinaryRow, 'name' | 'abspath'>): boolean {
+  return abspath !== '' && isTrusted(dataDir, ...placeOf(name, abspath))
+}
+
 /** Queues the programs that a hook requested or found; the next crawl that starts looks them up. */
 export async function queueBinaries(context: WorkerContext, records: readonly BinaryRecord[]): Promise<void> {
   if (records.length === 0 || excludes(context.scope, 'binary')) return
-  const { db, machineId } = context.owner.home
+  const { db, machineId, dataDir } = context.owner.home
+  const places = records.filter(({ abspath }) => abspath !== '')
+  trust(dataDir, [...records.map(requestOf), ...places.map(({ name, abspath }) => placeOf(name, abspath))])
   await declareBinaries(db, machineId, records)
-  for (const { name, abspath } of records) if (abspath !== '') await hintBinary(db, machineId, name, abspath)
+  for (const { name, abspath } of places) await hintBinary(db, machineId, name, abspath)
 }
 
 /** The programs that the hooks of one target may use. */
@@ -207,7 +233,7 @@ export interface ResolvedBinaries {
 }
 
 export async function resolvedBinaries(
-  { db, machineId }: Home,
+  { db, machineId, dataDir }: Home,
   hooks: readonly Hook[],
   settings: HookSettings,
 ): Promise<ResolvedBinaries> {
@@ -220,9 +246,9 @@ export async function resolvedBinaries(
     const row = rows.find((one) => one.name === name)
     if (missing.has(plugin)) continue
     if (row?.status === 'queued' && row.message !== '' && !binary.isForSome) missing.set(plugin, row.message)
-    if (row?.status !== 'installed') continue
+    if (row?.status !== 'installed' || !isFoundHere(dataDir, row)) continue
     if (isOlder(row.version, binary.minVersion)) missing.set(plugin, tooOld(name, row.version, binary.minVersion))
-    if (binary.setting) paths[binary.setting] = row.abspath
+    if (binary.setting) put(paths, binary.setting, row.abspath)
     installed.push(row.abspath)
   }
   return { settings: { ...paths, ...searchPaths(installed, settings) }, missing }

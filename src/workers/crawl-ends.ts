@@ -1,4 +1,5 @@
 import { failpoint } from '../base/failpoint.ts'
+import type { Log } from '../base/log.ts'
 import { lockCrawl } from '../db/crawls.ts'
 import { kyselySql } from '../db/database.ts'
 import { transact } from '../db/retry.ts'
@@ -22,8 +23,10 @@ export async function sealCrawl(
   { home, processId }: Owner,
   queue: CrawlQueue,
   claim: CrawlClaim<'started'>,
+  log?: Log,
 ): Promise<boolean> {
-  await writeCrawlPage(home, claim.row, 'sealed')
+  const unshown = await writeCrawlPage(home, claim.row, 'sealed')
+  if (unshown !== undefined) log?.error(`crawl ${claim.id}: ${unshown}`)
   try {
     await queue.move(claim, 'seal', processId, undefined, IS_OVER)
     await failpoint('publish.crawl_sealed')

@@ -87,7 +87,7 @@ export class CrawlServices {
    */
   #isStartedAgain(row: ProcessRow, all: readonly ProcessRow[]): boolean {
     const isPlugins = (other: ProcessRow) => isLive(other) && other.pwd === row.pwd
-    if (all.some(isPlugins) || basename(row.pwd) in this.#crawl.unable) return false
+    if (all.some(isPlugins) || Object.hasOwn(this.#crawl.unable, basename(row.pwd))) return false
     return this.#sizes.has(row.id) || hasFailed({ code: row.exit_code, signal: null })
   }
 

@@ -2,30 +2,28 @@ import { applicationName, type DatabaseOptions, openDatabase } from '../db/datab
 import type { Home } from '../db/home.ts'
 
 const HOME_ENV = {
-  databaseUrl: 'ARCHIVEBOX_DATABASE_URL',
   embedded: 'ARCHIVEBOX_DATABASE_EMBEDDED',
   machineId: 'ARCHIVEBOX_MACHINE_ID',
   dataDirId: 'ARCHIVEBOX_DATA_DIR_ID',
 } as const
 
-/** The environment through which a child process finds its home. */
+/** The environment through which a child process finds its home. It is told its database through a pipe. */
 export function homeEnvironment(home: Home): Record<string, string> {
   return {
     DATA_DIR: home.dataDir,
-    [HOME_ENV.databaseUrl]: home.databaseUrl,
     [HOME_ENV.embedded]: String(home.embedded),
     [HOME_ENV.machineId]: home.machineId,
     [HOME_ENV.dataDirId]: home.dataDirId,
   }
 }
 
-/** The home that our environment names, with a database pool for `role` in the name of this runner. */
+/** The home that our environment names, with a pool at its database for `role` in the name of this runner. */
 export function homeFromEnvironment(
+  databaseUrl: string,
   role: string,
   runnerId: string,
   options: Omit<DatabaseOptions, 'name' | 'prepare'>,
 ): Home {
-  const databaseUrl = required(HOME_ENV.databaseUrl)
   const embedded = process.env[HOME_ENV.embedded] === 'true'
   return {
     db: openDatabase(databaseUrl, {

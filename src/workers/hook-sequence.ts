@@ -9,7 +9,7 @@ import { HookHost } from '../hooks/hook-host.ts'
 import type { HostedEnd, HostedRun } from '../hooks/hosted-ends.ts'
 import { type Exit, type HookLogs, type HookScope, launchHook, type RunningHook } from '../hooks/launch.ts'
 import { endForeground, exitWithin, terminateHooks } from '../hooks/terminate.ts'
-import { killFamily } from '../processes/family.ts'
+import { killLeftovers } from '../processes/family.ts'
 import type { EndCause, Ending } from './hook-settle.ts'
 import type { WorkerContext } from './worker-context.ts'
 
@@ -132,7 +132,7 @@ export class HookSequence {
       const running = await launchHook(scope, hook, cwd, logs, started)
       const exit = await exitWithin(running, hook.timeoutMs, cut.signal)
       if (exit) {
-        await killFamily(running.family) // Processes that it left behind.
+        await killLeftovers(running.family) // Processes that it left behind.
         await failpoint('publish.hook_leftovers_killed')
         return endOf(running, exit, 'exit')
       }
@@ -165,7 +165,7 @@ export class HookSequence {
       while (!cut.signal.aborted && performance.now() < deadline) {
         const exit = await exitWithin(running, READY_POLL_MS, cut.signal)
         if (exit) {
-          await killFamily(running.family)
+          await killLeftovers(running.family)
           await failpoint('publish.background_ended_early')
           return await this.#ended(running, exit, 'exit')
         }
@@ -192,7 +192,7 @@ export class HookSequence {
       const exit = this.#exits.get(running)
       return exit && isOver(exit) ? [{ running, exit }] : []
     })
-    for (const { running } of over) await killFamily(running.family)
+    await Promise.all(over.map(({ running }) => killLeftovers(running.family)))
     if (over.length > 0) await failpoint('publish.background_reaped')
     return await Promise.all(over.map(({ running, exit }) => this.#ended(running, exit, 'exit')))
   }

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { attemptName, earlierLogPaths, HOSTED_LOG, logPaths } from '../base/attempt-paths.ts'
+import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import { type LoggedEnd, readRowLog } from '../base/row-log.ts'
 import { CRAWL_WACZ } from '../base/wacz/crawl-wacz.ts'
 import { hasCopies } from '../db/archived-pages.ts'
@@ -12,38 +13,89 @@ import { resultRecord, snapshotRecord } from '../db/records.ts'
 import { type ResultOfPage, resultsOfPage } from '../db/results.ts'
 import { type SnapshotRow, snapshotById, tagsOfPage } from '../db/snapshots.ts'
 import type { WorkStatus } from '../db/tables.ts'
+import { withoutIndex } from '../machines/verdict.ts'
 import { archivePage } from '../pages/archive-page.ts'
 import { assetFiles, type PageAssets, pageAssets } from '../pages/assets.ts'
 import { copiesFile } from '../pages/copies.ts'
+import { crawlName } from '../pages/crawl-name.ts'
 import { crawlPage } from '../pages/crawl-page.ts'
 import { outputsOf } from '../pages/outputs.ts'
+import { plainPage } from '../pages/plain-page.ts'
 import { snapshotPage } from '../pages/snapshot-page.ts'
 import { updateArchiveIndex } from './archive-index.ts'
 import { packCopies } from './packed-copies.ts'
 import { publishFile, publishFiles } from './publish-file.ts'
 
+/** What a page shows beside its row. */
+interface Shown {
+  /** In the order of their hooks. */
+  readonly results: readonly ResultOfPage[]
+  /** Are there other copies of its URL? */
+  readonly isCopied: boolean
+  readonly tags: readonly string[]
+}
+
 /**
- * Writes index.html and index.jsonl of a snapshot that is sealed or about to be, or only listed.
+ * Writes index.html and index.jsonl of a snapshot that is sealed or about to be, or only listed. What cannot be shown
+ * decides over nothing else: the page then has a plain index that says so.
  * @param crawlDir its crawl's folder
- * @param known its results in order, whether its URL has other copies, and its tags; read from the database when not
- *   given
+ * @param known read from the database when not given
+ * @returns why its index is a plain one, in one line; undefined: it is not
+ * Throws what is no fault of the page: trouble of the machine, or of the database.
  */
 export async function writeSnapshotPages(
   home: Home,
   snapshot: SnapshotRow,
   crawlDir: string,
-  known?: { readonly results: readonly ResultOfPage[]; readonly isCopied: boolean; readonly tags: readonly string[] },
-): Promise<void> {
+  known?: Shown,
+): Promise<string | undefined> {
   const { db, dataDir } = home
-  const rows = known?.results ?? (await resultsOfPage(db, snapshot.id))
-  const isCopied = known?.isCopied ?? (await hasCopies(db, snapshot))
-  const tags = known?.tags ?? (await tagsOfPage(db, snapshot.id))
+  const shown = known ?? {
+    results: await resultsOfPage(db, snapshot.id),
+    isCopied: await hasCopies(db, snapshot),
+    tags: await tagsOfPage(db, snapshot.id),
+  }
+  const dir = join(dataDir, snapshot.output_dir)
+  const assets = await writeAssets(home)
+  const { html, why } = orPlain(snapshot.url, () => indexOf(home, snapshot, crawlDir, shown, assets))
+  const records = [
+    snapshotRecord({
+      ...withoutIndex(snapshot, why),
+      retry_at: snapshot.status === 'sealed' ? null : snapshot.retry_at,
+      tags: shown.tags,
+    }),
+    ...shown.results.map(resultRecord),
+  ]
+  const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('')
+  // With the folder go the names of all that was renamed into it, outputs as well.
+  await publishFiles(dir, { 'index.jsonl': lines, 'index.html': html }, [dir])
+  return why
+}
+
+/** @param name what the page is of */
+function orPlain(name: string, made: () => string): { readonly html: string; readonly why?: string } {
+  try {
+    return { html: made() }
+  } catch (error) {
+    if (isMachineTrouble(error)) throw error
+    const why = `its index cannot be shown: ${messageOf(error)}`
+    return { html: plainPage(name, why), why }
+  }
+}
+
+function indexOf(
+  { dataDir }: Home,
+  snapshot: SnapshotRow,
+  crawlDir: string,
+  { results: rows, isCopied, tags }: Shown,
+  assets: PageAssets,
+): string {
   const dir = join(dataDir, snapshot.output_dir)
   const above = relative(snapshot.output_dir, '.')
   const logs = logsIn(dir)
   const hosted = readRowLog(join(dir, HOSTED_LOG))
-  const html = snapshotPage({
-    assets: await writeAssets(home),
+  return snapshotPage({
+    assets,
     id: snapshot.id,
     url: snapshot.url,
     title: snapshot.title,
@@ -74,13 +126,6 @@ export async function writeSnapshotPages(
       logs: logsOf(row, logs, hosted),
     })),
   })
-  const records = [
-    snapshotRecord({ ...snapshot, retry_at: snapshot.status === 'sealed' ? null : snapshot.retry_at, tags }),
-    ...rows.map(resultRecord),
-  ]
-  const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('')
-  // With the folder go the names of all that was renamed into it, outputs as well.
-  await publishFiles(dir, { 'index.jsonl': lines, 'index.html': html }, [dir])
 }
 
 /** The logs of a page. Only hooks that printed something have any. */
@@ -106,13 +151,17 @@ function logsOf(
   return hosted.has(attemptName(plugin, hook, attempt)) ? { ...own, output: HOSTED_LOG } : own
 }
 
-/** Writes the page of a crawl in its current state. */
-export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkStatus): Promise<void> {
+/**
+ * Writes the page of a crawl in its current state.
+ * @returns why it is a plain one, in one line; undefined: it is not
+ */
+export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkStatus): Promise<string | undefined> {
   const [progress] = status === 'started' ? await crawlProgress(home.db, { crawlId: crawl.id }) : []
   const { counts, chunks, ...named } = await crawlFacts(home.db, crawl.id)
-  const html = crawlPage({
+  const assets = await writeAssets(home)
+  const shown = {
     ...named,
-    assets: await writeAssets(home),
+    assets,
     id: crawl.id,
     tags: crawl.tags,
     status,
@@ -124,8 +173,10 @@ export async function writeCrawlPage(home: Home, crawl: CrawlRow, status: WorkSt
     secondsLeft: progress?.seconds_left ?? null,
     waczPath: existsSync(join(home.dataDir, crawl.output_dir, CRAWL_WACZ)) ? CRAWL_WACZ : undefined,
     index: { top: relative(crawl.output_dir, '.'), chunks: chunks.toReversed() },
-  })
+  }
+  const { html, why } = orPlain(crawlName(named), () => crawlPage(shown))
   await publishFile(join(home.dataDir, crawl.output_dir, 'index.html'), html)
+  return why
 }
 
 /**
@@ -151,11 +202,12 @@ export async function writeArchivePage(home: Home): Promise<boolean> {
   return index.isComplete
 }
 
-/** Writes the files that all pages share, unless they exist. */
+/** Writes the files that all pages share, unless they are there, and whole: a power cut may have left them empty. */
 async function writeAssets({ dataDir }: Home): Promise<PageAssets> {
   for (const { path, text } of Object.values(assetFiles())) {
     const file = join(dataDir, path)
-    if (!existsSync(file)) await publishFile(file, text)
+    const size = statSync(file, { throwIfNoEntry: false })?.size
+    if (size !== Buffer.byteLength(text)) await publishFile(file, text)
   }
   return pageAssets()
 }

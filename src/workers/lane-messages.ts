@@ -11,6 +11,7 @@ export type ToWorker =
 export const ARE_YOU_HERE = 'are you here'
 
 export interface Opening {
+  readonly databaseUrl: string
   readonly settings: Texts
   /** It gets ready, and claims nothing before it is told to begin. */
   readonly holds: boolean

@@ -24,6 +24,8 @@ export class LanedWorker {
   #isFull = false
   /** Has it said anything yet? */
   #hasBegun = false
+  /** Has it left a question unanswered? It has that still, and answers when it can. */
+  #isSilent = false
   #onMessage = () => {}
 
   /** @param most how many lanes it may have at once */
@@ -33,6 +35,7 @@ export class LanedWorker {
     this.recorded = recorded
     body.listen((message) => {
       this.#hasBegun = true
+      this.#isSilent = false
       this.#onMessage()
       if (message.type === 'note') this.#hear(message.note as FromWorker)
     })
@@ -43,16 +46,18 @@ export class LanedWorker {
 
   /**
    * Can another lane be opened in it now? Not where it does not answer: what is due would wait for it, while another
-   * worker could be started.
+   * worker could be started. It is waited for once, until it has answered.
    */
   async hasRoom(): Promise<boolean> {
     const isRoomy = () => !this.#isFull && this.#lanes.size < this.#most
     if (!isRoomy() || !this.#hasBegun) return isRoomy()
+    if (this.#isSilent) return false
     const answered = new AbortController()
     this.#onMessage = () => answered.abort()
     this.#send(ARE_YOU_HERE)
     await sleep(ANSWER_MS, answered.signal)
-    return answered.signal.aborted && isRoomy()
+    this.#isSilent = !answered.signal.aborted
+    return !this.#isSilent && isRoomy()
   }
 
   /** Opens a lane. When the worker is about to exit, that ends at once, with the worker. */

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import { PROFILES, processFolders } from '../base/short-folder.ts'
 import type { Home } from '../db/home.ts'
 import { endedAmong } from '../db/process-rows.ts'
+import { freeze } from '../hooks/hand-over.ts'
 
 /**
  * Removes the folders in /tmp of processes that have ended without doing so, and their profiles: browsers' launchers
@@ -15,8 +16,10 @@ export async function removeLeftFolders(home: Pick<Home, 'db' | 'dataDirId'>): P
     const folder = folders.get(id)!
     const profiles = join(pwd, PROFILES)
     // The folder comes last: by it the rest is found.
-    for (const each of [join(profiles, basename(folder)), folder])
+    for (const each of [join(profiles, basename(folder)), folder]) {
+      freeze(each)
       await rm(each, { recursive: true, force: true, maxRetries: 5 })
+    }
     await rmdir(profiles).catch(() => {}) // It is gone, or somebody else's, too.
   }
 }

@@ -12,18 +12,25 @@ const CLOSED = new Set(['singlefile', 'readability'])
 const HEAD_BYTES = 4_096
 
 /** What may stand before the policy of a page that has one: nothing that loads anything. */
-const BEFORE = /^\uFEFF?\s*(?:<(?:!doctype[^>]*|!--.*?--|html[^>]*|head|meta\s+(?:charset|name)=[^>]*)>\s*)*/is
+const HARMLESS = [
+  /<!doctype[^>]*>/,
+  /<!--(?!-?>)(?:(?!--!>).)*?-->/,
+  /<html[^>]*>/,
+  /<head>/,
+  /<meta\s+(?:charset|name)=(?![^>]*http-equiv)[^>]*>/,
+]
+const BEFORE = new RegExp(`^\\uFEFF?\\s*(?:(?:${HARMLESS.map(({ source }) => source).join('|')})\\s*)*`, 'is')
 const POLICY = /^<meta\s+http-equiv=["']?content-security-policy["']?\s+content="([^"]*)"/i
 const CLOSED_SOURCES = /^(?:'none'|'self'|'unsafe-inline'|data:|file:|blob:)$/
 
 /**
- * Copies as their page shows them. HTML of strangers would load what it names from wherever that is: the page carries
- * its text, packed, and shows that under its own policy. What is too large for that, or cannot be read, is a file to
- * open.
+ * Copies as their page shows them. Documents of strangers would load what they name from wherever that is: the page
+ * carries their text, packed, and shows that under its own policy. What is too large for that, or cannot be read, is a
+ * file to open.
  * @param dir the folder of the page
  */
 export function packCopies(dir: string, outputs: readonly Output[]): Output[] {
-  return outputs.map((output) => (output.shown === 'html' ? packed(dir, output) : output))
+  return outputs.map((output) => (/^(?:html|source)$/.test(output.shown) ? packed(dir, output) : output))
 }
 
 function packed(dir: string, output: Output): Output {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { AddressFilter } from '../base/address-filter.ts'
 import { readSetting, type Texts } from '../base/config.ts'
 import { bytesOfHost, pagesBefore } from '../db/host-use.ts'
@@ -26,7 +27,7 @@ export async function permissionFor(
   settings: Texts,
   abort: AbortSignal,
 ): Promise<Permission> {
-  const isPrivate = AddressFilter.from(settings)?.refusalOf(row.url)
+  const isPrivate = AddressFilter.from(settings).refusalOf(row.url)
   if (isPrivate !== undefined) return { refusal: isPrivate, delayMs: 0 }
   const [pages, bytes] = [readSetting('MAX_PAGES_PER_HOST', settings), readSetting('MAX_SIZE_PER_HOST', settings)]
   const page = { id: row.id, crawlId: row.crawl_id, url: row.url }
@@ -36,7 +37,7 @@ export async function permissionFor(
   if (bytes > 0 && (await bytesOfHost(home.db, page)) >= bytes)
     return { refusal: `more than ${sizeText(bytes)} of ${host} (MAX_SIZE_PER_HOST)`, delayMs: 0 }
   const robots: Robots | undefined = readSetting('ROBOTS_TXT', settings)
-    ? await robotsOf(row.url, settings, abort)
+    ? await robotsOf(row.url, { ...settings, PERSONAS_DIR: join(home.dataDir, 'personas') }, abort)
     : undefined
   return { refusal: robots?.refusal(row.url), delayMs: robots?.delayMs ?? 0, isForNow: robots?.isUnread ?? false }
 }

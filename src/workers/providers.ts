@@ -5,6 +5,7 @@ import type { BinaryRow } from '../db/binaries.ts'
 import type { Context } from '../engine/handlers.ts'
 import { type Hook, type HookSettings, type Plugin, selectHooks } from '../hooks/discover.ts'
 import type { HookTarget } from '../hooks/environment.ts'
+import { freeze, handOver } from '../hooks/hand-over.ts'
 import { readRecords } from '../hooks/records.ts'
 import { providersOf } from '../hooks/search.ts'
 import { type HookSequence, logsFor } from './hook-sequence.ts'
@@ -75,7 +76,9 @@ async function askOne(
   abort: AbortSignal,
 ): Promise<string | undefined> {
   const cwd = join(root, hook.plugin)
+  freeze(cwd)
   mkdirSync(cwd, { recursive: true })
+  handOver(cwd, scope.containment.account)
   const end = await sequence.foreground(scope, hook, cwd, logsFor(root, hook, 1), abort, async () => {})
   await end.recorded
   if (end.cause !== 'exit' || end.exit.code !== 0) return undefined

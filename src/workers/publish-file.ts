@@ -76,8 +76,13 @@ async function place(file: string, text: string): Promise<string | undefined> {
     closeSync(fd)
   }
   await failpoint('publish.file_aside')
-  renameSync(aside, file)
-  await failpoint('publish.file_renamed')
+  try {
+    renameSync(aside, file)
+    await failpoint('publish.file_renamed')
+  } catch (error) {
+    rmSync(aside, { force: true }) // A folder has its name.
+    throw error
+  }
   return isNew ? file : undefined
 }
 

@@ -3,11 +3,14 @@ import { failpoint } from '../base/failpoint.ts'
 import { addUpCounts } from '../db/counts.ts'
 import { identityIn, isRunner, type LiveRow, liveRows, markEnded } from '../db/processes.ts'
 import { isCollision, isDatabaseAway } from '../db/trouble.ts'
+import { CannotEnd } from '../processes/cannot-end.ts'
 import { cgroupIn, workersIn } from '../processes/containment/cgroup.ts'
-import { MARKER, marksIn, membersOf } from '../processes/family.ts'
+import { killFamily, MARKER, marksIn, membersOf } from '../processes/family.ts'
+import { familyOfRows } from '../processes/family-of-rows.ts'
 import { presenceOf } from '../processes/presence.ts'
+import type { ProcEntry } from '../processes/proc.ts'
 import { rootOf } from '../processes/registry/relatives.ts'
-import { reapRunner, reapWorker } from './reap.ts'
+import { reapRunner, reapWorker, stuckPid } from './reap.ts'
 import { reconcileCancelled } from './reconcile-work.ts'
 import type { WorkerContext } from './worker-context.ts'
 
@@ -22,6 +25,10 @@ export class Reconciler {
   #nextAt = Number.NEGATIVE_INFINITY
   #isIncomplete = false
   #suspects: ReadonlySet<string> = new Set()
+  /** What was last reported of the repair of a row, by its id. */
+  readonly #failed = new Map<string, string>()
+  /** The pids of what survived the last round, with a row or without. */
+  #stuck: ReadonlySet<number> = new Set()
 
   constructor(context: WorkerContext) {
     this.#context = context
@@ -68,18 +75,31 @@ export class Reconciler {
     const there = new Set([processId])
     for (const row of rows) if ((await presenceOf(home, row)) !== 'gone') there.add(row.id)
     const suspects = new Set<string>()
+    const over: { readonly row: LiveRow; readonly isStale: boolean }[] = []
     for (const row of rows) {
       const isSupervised = row.parent_id !== null && there.has(row.parent_id)
       const isStale = !there.has(row.id) && (identityIn(row) !== null || !isSupervised)
       if (!isStale && !(there.has(row.id) && (await this.#isOrphan(row)))) continue
       if (isSupervised && !this.#suspects.has(row.id)) suspects.add(row.id)
-      else await this.#close(row, isStale)
+      else over.push({ row, isStale })
     }
+    // All at once: whoever cannot be ended is waited for once, and keeps none of the others waiting.
+    const family = familyOfRows(over.map(({ row }) => row))
+    const survivors =
+      over.length > 0 ? await killFamily(family, { stuck: [...this.#stuck, ...rows.flatMap(stuckPid)] }) : []
+    const stuck = new Set([...this.#stuck, ...survivors.map(({ pid }) => pid)])
+    const still = new Set<number>()
+    const attempt = async (id: string, work: () => Promise<void>) => {
+      const left = await this.#attempt(id, work)
+      for (const { pid } of left) for (const pids of [stuck, still]) pids.add(pid)
+    }
+    for (const { row, isStale } of over) await attempt(row.id, () => this.#close(row, isStale, [...stuck]))
     for (const id of await straysOf(processId, rows)) {
-      if (this.#suspects.has(id)) await this.#end(id)
+      if (this.#suspects.has(id) || this.#failed.has(id)) await attempt(id, () => this.#end(id, [...stuck]))
       else suspects.add(id)
     }
     this.#suspects = suspects
+    this.#stuck = still
   }
 
   /** Is this a worker or hook on this machine whose runner is gone? */
@@ -90,20 +110,38 @@ export class Reconciler {
     return isRunner(root) && (await presenceOf(home, root)) === 'gone'
   }
 
-  async #close(row: LiveRow, isStale: boolean): Promise<void> {
+  /** A failure on one row keeps no other from being repaired; the same one is reported once. @returns what survived */
+  async #attempt(id: string, work: () => Promise<void>): Promise<readonly ProcEntry[]> {
+    try {
+      await work()
+      this.#failed.delete(id)
+      return []
+    } catch (error) {
+      if (isDatabaseAway(error)) throw error
+      if (![...this.#failed.values()].includes(messageOf(error))) this.#context.log.warn(messageOf(error))
+      this.#failed.set(id, messageOf(error))
+      return error instanceof CannotEnd ? error.survivors : []
+    }
+  }
+
+  async #close(row: LiveRow, isStale: boolean, stuck: readonly number[]): Promise<void> {
     const { owner, log } = this.#context
     const why = isStale ? 'is gone, its end unrecorded' : 'outlived its runner'
-    log.warn(`${row.worker_type || row.process_type} pid ${row.pid ?? '-'} ${why}: reaping it`)
-    if (isRunner(row)) await reapRunner(owner.home, row.id)
-    if (row.runner_id !== null) await reapWorker(owner.home, row.id, null)
-    else await markEnded(owner.home.db, row.id, null)
+    if (!this.#failed.has(row.id))
+      log.warn(`${row.worker_type || row.process_type} pid ${row.pid ?? '-'} ${why}: reaping it`)
+    if (row.runner_id !== null) await reapWorker(owner.home, row.id, null, { stuck })
+    else {
+      const left = isRunner(row) ? await reapRunner(owner.home, row.id) : undefined
+      await markEnded(owner.home.db, row.id, null)
+      if (left) throw left
+    }
     await failpoint('reap.stale_row_closed')
   }
 
-  async #end(id: string): Promise<void> {
+  async #end(id: string, stuck: readonly number[]): Promise<void> {
     const { owner, log } = this.#context
-    log.warn(`ending processes of ${id}, which has no row`)
-    await reapWorker(owner.home, id, null)
+    if (!this.#failed.has(id)) log.warn(`ending processes of ${id}, which has no row`)
+    await reapWorker(owner.home, id, null, { stuck })
   }
 }
 

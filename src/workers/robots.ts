@@ -1,6 +1,6 @@
 import { readSetting, type Texts } from '../base/config.ts'
 import { AppError, messageOf } from '../base/errors.ts'
-import { ROBOT } from '../base/user-agent.ts'
+import { ROBOT, userAgent } from '../base/user-agent.ts'
 import type { Answer } from '../plugins/base/answer.ts'
 import { chunksOf } from '../plugins/base/body.ts'
 import { get } from '../plugins/base/fetch.ts'
@@ -27,16 +27,24 @@ const MOST_KNOWN = 1_000
 /** Nor is more received, however it is encoded. */
 const LIMIT = { bytes: 4 * MAX_BYTES, name: 'robots.txt' }
 
+/** Who asks, and how: a host may answer others differently, or not be asked at all. */
+const ASKER = [
+  ...['PERSONAS_DIR', 'ACTIVE_PERSONA', 'COOKIES_FILE', 'ACCEPT_LANGUAGE'],
+  ...['CHECK_SSL_VALIDITY', 'BLOCK_PRIVATE_ADDRESSES', 'ALLOW_PRIVATE_HOSTS'],
+] as const
+
+/** By origin and asker. */
 const known = new Map<string, { readonly robots: Robots; readonly until: number }>()
 
 /** The robots.txt of the host of this URL, as RFC 9309 wants it read. */
 export async function robotsOf(url: string, settings: Texts, abort: AbortSignal): Promise<Robots> {
   const { origin } = new URL(url)
-  const before = known.get(origin)
+  const key = JSON.stringify([origin, userAgent(settings), ...ASKER.map((name) => settings[name] ?? '')])
+  const before = known.get(key)
   if (before && before.until > performance.now()) return before.robots
   const { robots, ms } = await read(`${origin}/robots.txt`, settings, abort)
   if (known.size >= MOST_KNOWN) known.clear()
-  known.set(origin, { robots, until: performance.now() + ms })
+  known.set(key, { robots, until: performance.now() + ms })
   return robots
 }
 

@@ -28,7 +28,7 @@ import { writeCrawlPage } from './index-pages.ts'
 import { endFormerWorkers } from './reap.ts'
 import { Services } from './services.ts'
 import { hasSetupHooks } from './setup-hooks.ts'
-import { closeWorkers } from './worker-pool.ts'
+import { closeWorkers, passOnStops } from './worker-pool.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
 type CrawlQueue = ReturnType<typeof crawlQueue>
@@ -67,6 +67,7 @@ export async function runCrawl(
     await giveUpCrawl(owner, queue, claim, `given up: ${SPENT}`)
     return ENDED
   }
+  sayWhatIsLeftOut(context, crawl)
   // Idle workers would begin its pages as soon as there are any, whatever still prepares the crawl.
   const isPrepared = hasSetupHooks(context, crawl)
   if (pool.size > 0 && !first.isHeld && isPrepared) await closeWorkers(pool)
@@ -88,6 +89,7 @@ export async function runCrawl(
   let changes = before
   let doubtSince: number | undefined
   const page = new CrawlPageWriter(context, crawl, pool)
+  const endPassing = passOnStops(pool, stop)
   try {
     for (;;) {
       tick.progress()
@@ -116,7 +118,7 @@ export async function runCrawl(
         const isServed = sequence.hasBackground
         if (isServed) await closeWorkers(pool)
         if (!(await services.end())) break
-        if (await sealCrawl(owner, queue, started)) {
+        if (await sealCrawl(owner, queue, started, log)) {
           log.info(`sealed crawl ${crawl.id}`)
           return ENDED
         }
@@ -136,6 +138,7 @@ export async function runCrawl(
   } finally {
     // Browsers and the like serve the whole crawl: they end after the last snapshot's hooks.
     if (stop.drain.aborted || abort.aborted) await closeWorkers(pool)
+    endPassing()
     await services.end()
   }
   if (abort.aborted && !stop.force.aborted) throw abort.reason
@@ -148,11 +151,21 @@ export async function runCrawl(
 
 const isQueued = (claim: CrawlClaim): claim is CrawlClaim<'queued'> => claim.state === 'queued'
 
-/** A crawl made by an older version may hold settings that `add` refuses today: warns, and continues without them. */
+/** Of crawls of this process: they are claimed again and again. */
+const SAID = new Set<string>()
+
+/**
+ * A row may hold what `add` refuses today, from an older version, or what no row may say, from another hand: warns, and
+ * goes on without it.
+ */
 function sayWhatIsLeftOut({ owner, settings, log }: WorkerProcessContext, { id, config }: CrawlRow): void {
-  crawlSettings(owner.home.dataDir, settings, config, (why) => log.warn(`crawl ${id}: ${why}; it counts as not set`))
+  const say = (what: string) => {
+    if (!SAID.has(`${id} ${what}`)) log.warn(`crawl ${id}: ${what}`)
+    SAID.add(`${id} ${what}`)
+  }
+  crawlSettings(owner.home.dataDir, settings, config, (why) => say(`${why}; it counts as not set`))
   for (const { pattern, why } of brokenPatterns(`${config.url_allowlist ?? ''}\n${config.url_denylist ?? ''}`))
-    log.warn(`crawl ${id}: the pattern ${pattern} matches nothing: ${why}`)
+    say(`the pattern ${pattern} matches nothing: ${why}`)
 }
 
 /**
@@ -165,7 +178,6 @@ async function start(
   claim: CrawlClaim<'queued'>,
   isRelaxed: boolean,
 ): Promise<CrawlClaim<'started'>> {
-  sayWhatIsLeftOut(context, claim.row)
   const started = await startAtOnce(context.owner, queue, claim, isRelaxed)
   if (started) return started
   return await transact(context.owner.home.db, async (tx, again) => {

@@ -1,8 +1,10 @@
+import { isMachineTrouble, messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import type { PageEnd } from '../base/log.ts'
+import type { Log, PageEnd } from '../base/log.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
 import { transact, withRetry } from '../db/retry.ts'
 import { insertSnapshots, tagSnapshots } from '../db/snapshots.ts'
+import { isDatabaseAway } from '../db/trouble.ts'
 import { ClaimLost } from '../engine/claimed.ts'
 import type { Context } from '../engine/handlers.ts'
 import type { Hook } from '../hooks/discover.ts'
@@ -14,7 +16,7 @@ import { judgeResults } from '../machines/judge.ts'
 import type { Owner, SnapshotClaim, snapshotQueue } from '../machines/queues.ts'
 import type { ResultChange } from '../machines/results.ts'
 import { titleIn } from '../machines/title-in.ts'
-import type { JudgedResult } from '../machines/verdict.ts'
+import { type JudgedResult, withoutIndex } from '../machines/verdict.ts'
 import type { Findings } from './findings.ts'
 import { writeSnapshotPages } from './index-pages.ts'
 import type { PageResults } from './page-results.ts'
@@ -35,13 +37,14 @@ interface EndedPage {
   readonly results: PageResults
   /** Why it has no hooks. */
   readonly whyNone: string | undefined
+  readonly log: Log
 }
 
 /**
  * Ends a page: writes what is left to be written of its results, adds what they found, judges it, writes its index and
- * seals it. The page stays open until the last step, so that its crawl never looks finished in between; after a crash
- * the next claim repeats the steps. No lock is held while files are flushed. Throws ClaimLost, also when the server has
- * died and lost what we wrote.
+ * seals it, with or without an index. The page stays open until the last step, so that its crawl never looks finished
+ * in between; after a crash the next claim repeats the steps. No lock is held while files are flushed. Throws
+ * ClaimLost, also when the server has died and lost what we wrote.
  */
 export async function sealSnapshot(
   owner: Owner,
@@ -58,14 +61,22 @@ export async function sealSnapshot(
   // Before the seal: nobody would come back to do it after a crash.
   tree.close()
   const judged = judgeResults(tree.root, latest(results))
-  const verdict = whyNone !== undefined && results.length === 0 ? { ...judged, cause: whyNone } : judged
-  const sealed = { ...claim.row, output_size, title, ...verdict, status: 'sealed', status_changed_at: now } as const
-  await writeSnapshotPages(owner.home, sealed, crawl.output_dir, finished)
+  const found = whyNone !== undefined && results.length === 0 ? { ...judged, cause: whyNone } : judged
+  const sealed = { ...claim.row, output_size, title, ...found, status: 'sealed', status_changed_at: now } as const
+  const unshown = await writeSnapshotPages(owner.home, sealed, crawl.output_dir, finished).catch(unlessOurs)
+  if (unshown !== undefined) page.log.error(`snapshot ${claim.id}: ${unshown}`)
+  const verdict = withoutIndex(found, unshown)
   await failpoint('publish.page_written')
   const written = { ...verdict, title, output_size }
   const next = await queue.moveAndClaim(claim, 'seal', tick.next?.(), owner.processId, written, ALL_ENDED)
   await failpoint('publish.page_sealed')
   return { end: { url: claim.row.url, title, outcome: verdict.outcome, cause: verdict.cause }, next }
+}
+
+/** Why a page has no index, when its own files are in the way of it: it is sealed without. Throws anything else. */
+function unlessOurs(error: unknown): string {
+  if (isMachineTrouble(error) || isDatabaseAway(error) || error instanceof ClaimLost) throw error
+  return `its index cannot be written: ${messageOf(error)}`
 }
 
 /** The last attempt of each hook. */

@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import { sealedPageCount } from '../db/counts.ts'
 import { writeUnable } from '../db/crawls.ts'
 import { ClaimLost } from '../engine/queue.ts'
+import { takeBack } from '../hooks/hand-over.ts'
 import { describeExit } from '../hooks/terminate.ts'
 import type { CrawlClaim, crawlQueue } from '../machines/queues.ts'
 import type { HookSequence } from './hook-sequence.ts'
@@ -83,6 +85,7 @@ export class Services {
   async end(): Promise<boolean> {
     const ended = await this.#sequence.endBackground(this.#abort)
     this.isCutOff ||= ended.length > 0 && this.#context.stop.drain.aborted
+    takeBack(join(this.#context.owner.home.dataDir, this.#claim.row.output_dir))
     return ended.every(({ cause }) => cause !== 'interrupt')
   }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { CrawlRow } from '../db/crawls.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { selectHooks } from '../hooks/discover.ts'
+import { freeze, handOver } from '../hooks/hand-over.ts'
 import type { Exit } from '../hooks/launch.ts'
 import { lackingPlugins } from '../hooks/required-plugins.ts'
 import { describeExit } from '../hooks/terminate.ts'
@@ -83,6 +84,11 @@ export async function runSetupHooks(
     }
     const cwd = join(crawlDir, hook.plugin)
     mkdirSync(cwd, { recursive: true })
+    // While one of its plugin runs, the folder is the account's already.
+    if (!sequence.runsBefore(hook)) {
+      freeze(cwd)
+      handOver(cwd, context.containment.account)
+    }
     const way = hook.background ? 'background' : 'foreground'
     const end = await sequence[way](scope, hook, cwd, logsFor(crawlDir, hook, 1), abort, claimed)
     await end?.recorded

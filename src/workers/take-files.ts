@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { flush } from '../base/flush.ts'
 import { mimeOf } from '../base/mime.ts'
+import { put } from '../base/own.ts'
 import type { OutputFile } from '../db/tables.ts'
 
 /** The files that were taken, by plugin and by path below its folder. */
@@ -47,7 +48,7 @@ export async function takeFiles(
     taken[await linkOrCopy(source, target)] += 1
     const [plugin, ...rest] = place.split('/')
     const files = taken.files.get(plugin!) ?? {}
-    files[rest.join('/')] = { size: stats.size, mimetype: mimeOf(place) }
+    put(files, rest.join('/'), { size: stats.size, mimetype: mimeOf(place) })
     taken.files.set(plugin!, files)
     taken.bytes += stats.size
   }

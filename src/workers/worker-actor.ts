@@ -9,8 +9,9 @@ import { type Ended, FAILED, type Failed, failed, PUT_BACK, type PutBack, putBac
 import { ClaimLost, type Queue } from '../engine/queue.ts'
 import type { crawlMachine } from '../machines/crawl.ts'
 import type { snapshotMachine } from '../machines/snapshot.ts'
+import { CannotEnd } from '../processes/cannot-end.ts'
 import { CannotClaim } from './lanes.ts'
-import { endExpiredOwner } from './reap.ts'
+import { endExpiredOwner, HeldUp } from './reap.ts'
 import type { WorkerProcessContext } from './worker-process.ts'
 
 /** How often an idle worker polls, though it is normally woken; it exits after two polls in vain. */
@@ -18,6 +19,8 @@ const IDLE_MS = 2_500
 const MAX_IDLE_TICKS = 2
 /** Delay after trouble of the machine such as a full disk; the row is not to blame. */
 const TROUBLE_MS = 15_000
+/** How often a row looks whether a process that cannot be ended has left it. */
+const HELD_UP_MS = 10_000
 /** Delay after the database has forgotten what was written under a claim; the attempt counts. */
 const FORGOTTEN_MS = 1_000
 
@@ -57,7 +60,9 @@ export async function workerActor<M extends WorkMachine, Row>(
         return await tick(claim, tickContext, isGivenUp)
       } catch (error) {
         hasFailed = true
+        const isOurs = error instanceof CannotEnd && !(error instanceof HeldUp)
         await onTickException(claim, error).catch((why: unknown) => endAtOnce(broken, why))
+        if (isOurs) return await endAtOnce(broken, error)
         // A server that died has kept the claim and may have forgotten the rest: then nobody waits for its lease.
         if (error instanceof ClaimLost) await queue.release(claim, FORGOTTEN_MS, true)
         return blame(context, `${queue.machine.name} ${claim.id}`, error)
@@ -108,6 +113,10 @@ function blame({ stop, log }: WorkerProcessContext, what: string, error: unknown
   if (error instanceof ClaimLost) {
     log.warn(`claim lost: ${messageOf(error)}`)
     return FAILED
+  }
+  if (error instanceof HeldUp) {
+    log.warn(`${what} waits: ${messageOf(error)}`)
+    return putBack(HELD_UP_MS)
   }
   const isForced = stop.force.aborted
   const isBlameless = (isForced && stop.isExplained) || isMachineTrouble(error) || isDatabaseAway(error)

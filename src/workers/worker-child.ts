@@ -4,6 +4,7 @@ import { failpoint } from '../base/failpoint.ts'
 import { FLUSH_ENV } from '../base/flush.ts'
 import { FRUGAL_ENV, FRUGAL_FLAGS } from '../base/frugal.ts'
 import { asset } from '../base/package-root.ts'
+import { withoutSecrets } from '../base/secrets.ts'
 import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
 import type { WorkerType } from '../db/tables.ts'
 import { type ActorBody, processBody } from '../engine/actor-slot.ts'
@@ -50,10 +51,14 @@ export async function startWorker(
     term,
   })
   await failpoint('spawn.worker_row')
+  if (context.stop.drain.aborted) {
+    await markEnded(home.db, row.id, null) // Told to stop while the database was silent.
+    return undefined
+  }
   const env = {
     ...FRUGAL_ENV,
     ...FLUSH_ENV,
-    ...process.env,
+    ...withoutSecrets(process.env),
     ...homeEnvironment(home),
     [MARKER.process]: row.id,
     [MARKER.runner]: runnerId,

@@ -1,6 +1,7 @@
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { LogLine } from '../base/log.ts'
+import type { Stop } from '../base/stop.ts'
 import { kyselySql } from '../db/database.ts'
 import { markEnded } from '../db/processes.ts'
 import { withRetry } from '../db/retry.ts'
@@ -9,6 +10,7 @@ import { ActorPool } from '../engine/actor-pool.ts'
 import type { ActorSlot, Exit } from '../engine/actor-slot.ts'
 import { crawlMachine } from '../machines/crawl.ts'
 import { snapshotMachine } from '../machines/snapshot.ts'
+import { CannotEnd } from '../processes/cannot-end.ts'
 import type { LanedWorker } from './laned-worker.ts'
 import { reapWorker } from './reap.ts'
 import { retryTransient } from './retry-transient.ts'
@@ -39,11 +41,15 @@ export function workerPool(
   },
 ): ActorPool {
   const { owner, log, stop, bell, settings } = context
-  const { db } = owner.home
+  const { db, databaseUrl } = owner.home
   const workers = new Map<string, LanedWorker>()
   const withRoom = async () => {
-    for (const worker of workers.values()) if (await worker.hasRoom()) return worker
-    return await startWorker(context, kind, slots !== undefined)
+    // All at once: whoever stands still keeps nobody waiting for the others.
+    const asked = [...new Set(workers.values())].map(async (worker) => {
+      if (!(await worker.hasRoom())) throw new Error('no room')
+      return worker
+    })
+    return await Promise.any(asked).catch(() => startWorker(context, kind, slots !== undefined))
   }
   return new ActorPool({
     sql: kyselySql(db),
@@ -53,7 +59,7 @@ export function workerPool(
       mode: 'custom',
       start: async () => {
         const worker = await withRoom()
-        const lane = worker?.open({ settings: settings.texts, holds: holds() })
+        const lane = worker?.open({ databaseUrl, settings: settings.texts, holds: holds() })
         if (lane) workers.set(lane.owner, worker!)
         return lane
       },
@@ -76,6 +82,20 @@ export function troubleOf(pool: ActorPool): string | undefined {
   return `${pool.crashes} workers in a row died before they finished anything: logs/runner.log says why`
 }
 
+/**
+ * Passes orders to stop on to the workers of a pool at once: their supervisor may be busy with a statement, which a
+ * silent database does not answer. @returns ends this
+ */
+export function passOnStops(pool: ActorPool, stop: Stop): () => void {
+  const onForce = () => pool.force()
+  stop.force.addEventListener('abort', onForce)
+  const unwatch = stop.watch(() => pool.drain())
+  return () => {
+    unwatch()
+    stop.force.removeEventListener('abort', onForce)
+  }
+}
+
 /** Drains the workers of a pool and waits until they have exited and are reaped. */
 export async function closeWorkers(pool: ActorPool): Promise<void> {
   pool.drain()
@@ -95,6 +115,7 @@ async function reap({ owner, log, stop }: WorkerContext, kind: WorkerKind, worke
       `${kind} worker ${pid} died (${exit.signal ?? `exit code ${exit.code}`}): ${requeued} claims are due again`,
     )
   } catch (error) {
+    if (error instanceof CannotEnd) return log.warn(`${kind} worker ${pid} died, ${messageOf(error)}`)
     // The next promotion closes the row and makes its claims due again.
     log[isDatabaseAway(error) ? 'debug' : 'error'](`cannot close the row of ${kind} worker ${pid}: ${messageOf(error)}`)
   }

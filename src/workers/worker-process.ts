@@ -3,6 +3,7 @@ import { messageOf } from '../base/errors.ts'
 import { atLeast, Log } from '../base/log.ts'
 import { connectAhead, STATEMENT_MS } from '../db/database.ts'
 import type { Supervised } from '../engine/supervised.ts'
+import { openFor } from '../hooks/account.ts'
 import type { WorkScope } from '../machines/scope.ts'
 import type { Containment } from '../processes/containment/containment.ts'
 import { MARKER } from '../processes/family.ts'
@@ -39,7 +40,9 @@ export async function workerProcess(
   load: () => Promise<(context: WorkerProcessContext) => Promise<void>>,
 ): Promise<void> {
   const lanes = new Lanes()
-  const settings = settingsOf((await lanes.opening)?.settings ?? {})
+  const opening = await lanes.opening
+  if (!opening) return process.exit() // Our supervisor died before there was any work.
+  const settings = settingsOf(opening.settings)
   const runnerId = required(MARKER.runner)
   const log = new Log(
     kind,
@@ -48,18 +51,20 @@ export async function workerProcess(
   )
   // One connection for the lanes of a snapshot worker, of which there may be many. A result waits here until it can be
   // written, for as long as our leader trusts its lead; after that the leader stops us.
-  const home = homeFromEnvironment(kind, runnerId, {
+  const home = homeFromEnvironment(opening.databaseUrl, kind, runnerId, {
     connections: kind === 'crawl' ? 2 : 1,
     statementMs: STATEMENT_MS,
     wait: { until: lanes.force, onWait: sayServerTrouble(log) },
   })
   const connected = connectAhead(home.db)
+  const containment = JSON.parse(required(WORKER_ENV.containment)) as Containment
+  openFor(containment.account)
   const shared = {
     owner: { home, processId: required(MARKER.process), term: Number(required(WORKER_ENV.term)) },
     runnerId,
     log,
     settings,
-    containment: JSON.parse(required(WORKER_ENV.containment)) as Containment,
+    containment,
     parentId: required(WORKER_ENV.parentId),
     scope: JSON.parse(required(WORKER_ENV.scope)) as WorkScope,
     sharesSlots: process.env[WORKER_ENV.slots] !== undefined,

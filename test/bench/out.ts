@@ -95,7 +95,8 @@ export async function verified(rounds: number): Promise<Figure[]> {
 /** Rows by SQL, files of random bytes, and their hashes as the plugin writes them. */
 async function makeArchiveWithFiles({ db, dataDir }: Home): Promise<void> {
   await sql`
-    insert into crawl (id, urls, output_dir, status, retry_at) values (gen_random_uuid(), 'u', 'c', 'sealed', null)
+    insert into crawl (id, urls, output_dir, status, retry_at)
+    values (gen_random_uuid(), 'u', 'archive/c', 'sealed', null)
   `.execute(db)
   const { rows } = await sql<{ id: string; output_dir: string }>`
     insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at, outcome)

@@ -106,7 +106,7 @@ async function workerReadyMs(home: Home, runnerId: string): Promise<number> {
   const begun = performance.now()
   const child = startNode(argv, { cwd: home.dataDir, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const tell = (note: ToWorker) => child.send({ type: 'note', note } satisfies ToActor)
-  tell({ lane: 1, open: { settings: {}, holds: false } })
+  tell({ lane: 1, open: { databaseUrl: home.databaseUrl, settings: {}, holds: false } })
   const exited = once(child, 'exit')
   const ready = Promise.withResolvers<number>()
   child.on('message', (message: FromActor) => {

@@ -214,8 +214,8 @@ describe.each(['basic', 'pidns', 'cgroup'] as const)('a browser in the tier %s',
       `${chromium} --headless --no-sandbox --disable-gpu --user-data-dir=profile --dump-dom "$(cut -c7- ` +
         '<<<"$1")" >page.html 2>/dev/null; rm -rf profile',
     )
-    const crawl = await home.add('--plugins', 'browser', '-c', 'HOME=/tmp', `${site.url}/page-1.html`)
-    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: { CONTAINMENT: tier } })
+    const crawl = await home.add('--plugins', 'browser', `${site.url}/page-1.html`)
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: { CONTAINMENT: tier, HOME: '/tmp' } })
     expect(code, stderr).toBe(0)
     const [result] = await resultsOf(home, crawl)
     expect(result).toMatchObject({ status: 'succeeded' })

@@ -1,26 +1,24 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
-import { DatabaseProxy } from '../support/database-proxy.ts'
+import type { DatabaseProxy } from '../support/database-proxy.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectNoPause, expectOneAtATime, openRows } from '../support/observer.ts'
 import { hook } from '../support/plugins.ts'
 import { eventually } from '../support/program.ts'
+import { useProxies } from '../support/proxies.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
 const PAGES = 4
 const homes = useHomes()
-const proxies: DatabaseProxy[] = []
+const proxied = useProxies()
 let site: Site
 
 beforeAll(async () => {
   site = await startSite(pages(PAGES))
 })
 afterAll(() => site.close())
-afterEach(async () => {
-  for (const proxy of proxies.splice(0)) await proxy.close()
-})
 
 async function homeBehindProxy(): Promise<{
   home: TestHome
@@ -29,8 +27,7 @@ async function homeBehindProxy(): Promise<{
 }> {
   const home = await homes.make()
   home.install('oracle')
-  const proxy = await DatabaseProxy.before(home.databaseUrl)
-  proxies.push(proxy)
+  const proxy = await proxied(home)
   return { home, proxy, through: { env: { DATABASE_URL: proxy.url, MAX_SNAPSHOT_WORKERS: '2' } } }
 }
 

@@ -1,25 +1,23 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
-import { DatabaseProxy } from '../support/database-proxy.ts'
+import type { DatabaseProxy } from '../support/database-proxy.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { expectOneAtATime, openRows, pidsOf, sealedCrawl, sealedPages } from '../support/observer.ts'
 import { eventually, type Running } from '../support/program.ts'
+import { useProxies } from '../support/proxies.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
 const PAGES = 8
 const homes = useHomes()
-const proxies: DatabaseProxy[] = []
+const proxied = useProxies()
 let site: Site
 
 beforeAll(async () => {
   site = await startSite(pages(PAGES))
 })
 afterAll(() => site.close())
-afterEach(async () => {
-  for (const proxy of proxies.splice(0)) await proxy.close()
-})
 
 interface Scene {
   readonly home: TestHome
@@ -32,8 +30,7 @@ interface Scene {
 async function crawling(plugins: string, ...args: string[]): Promise<Scene> {
   const home = await homes.make()
   home.install('oracle', 'slow')
-  const proxy = await DatabaseProxy.before(home.databaseUrl)
-  proxies.push(proxy)
+  const proxy = await proxied(home)
   const crawl = await home.add('--plugins', plugins, ...args)
   const runner = home.start(['run', '--exit-on-idle'], { env: { DATABASE_URL: proxy.url, MAX_SNAPSHOT_WORKERS: '2' } })
   return { home, proxy, crawl, runner }
@@ -54,11 +51,10 @@ async function expectAllThere({ home, crawl, runner }: Scene, count: number): Pr
   expectOneAtATime(home)
 }
 
-describe('a runner that cannot listen', () => {
+describe.concurrent('a runner that cannot listen', () => {
   it('finds its work by looking', async () => {
     const home = await homes.make()
-    const proxy = await DatabaseProxy.before(home.databaseUrl)
-    proxies.push(proxy)
+    const proxy = await proxied(home)
     proxy.silenceOn(/listen archivebox_/)
     const runner = home.start(['run'], { env: { DATABASE_URL: proxy.url } })
     await runner.says(/leading/)
@@ -69,7 +65,7 @@ describe('a runner that cannot listen', () => {
   })
 })
 
-describe('while the database is away', () => {
+describe.concurrent('while the database is away', () => {
   it('hooks that run come to their end, nothing new begins, and their results are written when it is back', async () => {
     const scene = await crawling('oracle,slow', '-c', 'SLOW_SECONDS=0.1', `${site.url}/`)
     const { home, proxy, runner } = scene
@@ -120,8 +116,7 @@ describe('while the database is away', () => {
   it('add --run waits, too, and reports when its crawl is sealed', async () => {
     const home = await homes.make()
     home.install('oracle')
-    const proxy = await DatabaseProxy.before(home.databaseUrl)
-    proxies.push(proxy)
+    const proxy = await proxied(home)
     const args = ['add', '--run', '--json', '--plugins', 'html,oracle', '-c', 'ORACLE_SECONDS=2', `${site.url}/`]
     const adding = home.start(args, { env: { DATABASE_URL: proxy.url } })
     await eventually(() => times(hookLog(home), /^begin/gm) === 1)

@@ -28,7 +28,7 @@ const aMoment = () => new Promise((resolve) => setTimeout(resolve, 1_000))
 const silence = (home: TestHome) =>
   home.query("update process set heartbeat_at = now() - interval '40 s' where ended_at is null")
 
-describe('rows of the dead', () => {
+describe.concurrent('rows of the dead', () => {
   it('of an earlier boot are closed at once, and their claims are due', async () => {
     const home = await homes.make()
     const runner = home.start(['run'])

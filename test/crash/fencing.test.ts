@@ -42,7 +42,7 @@ describe('the term', () => {
     const crawl = await home.value<string>('select id from crawl')
     await home.query(
       `insert into snapshot (id, crawl_id, url, url_hash, output_dir)
-        select gen_random_uuid(), $1, n::text, sha256(n::text::bytea), '' from generate_series(1, 3) n`,
+        select gen_random_uuid(), $1, n::text, sha256(n::text::bytea), 'archive/x' from generate_series(1, 3) n`,
       [crawl],
     )
     const dataDirId = await home.value<string>('select data_dir_id from runner_term')

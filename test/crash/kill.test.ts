@@ -49,7 +49,7 @@ async function expectAllThere(home: TestHome, crawl: string): Promise<void> {
   expect(await openRows(home)).toEqual([])
 }
 
-describe('a worker that stands still for longer than its lease', () => {
+describe.concurrent('a worker that stands still for longer than its lease', () => {
   it.each(sampled(['crawl', 'snapshot'] as const, 1, 'stands still'))(
     'is killed by its supervisor, and its work goes on: %s',
     async (kind) => {
@@ -74,7 +74,7 @@ describe('a worker that stands still for longer than its lease', () => {
   )
 })
 
-describe('kill -9 in the middle of a crawl', () => {
+describe.concurrent('kill -9 in the middle of a crawl', () => {
   it.each(sampled(['snapshot', 'crawl', 'host', 'hook'] as const, 2, 'killed'))(
     'of a %s process costs nothing but time',
     async (kind) => {

@@ -47,7 +47,7 @@ async function leave(runner: Running): Promise<void> {
   expect((await runner.finished()).code).toBe(0)
 }
 
-describe('a defect that nobody caught, in the leader', () => {
+describe.concurrent('a defect that nobody caught, in the leader', () => {
   it('is said, and ends it with 70; its workers and hooks end, its rows are closed, and the next one goes on', async () => {
     const { home, crawl } = await queued()
     // Once, among all processes of this home, and as soon as a second guardian is up: in the middle of the work.
@@ -67,7 +67,7 @@ describe('a defect that nobody caught, in the leader', () => {
   })
 })
 
-describe('an event loop that stands still in the leader', () => {
+describe.concurrent('an event loop that stands still in the leader', () => {
   it('makes its heartbeat old, and nothing else renews it; afterwards it goes on leading', async () => {
     const home = await homes.make()
     const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'heartbeat.beaten=block:9000@2' } })
@@ -103,7 +103,7 @@ describe('an event loop that stands still in the leader', () => {
   })
 })
 
-describe('a clock that is set back an hour in the middle of the work', () => {
+describe.concurrent('a clock that is set back an hour in the middle of the work', () => {
   it('changes nothing for leases, timeouts, liveness and takeovers', async () => {
     const { home, crawl } = await queued()
     const clock = join(home.dataDir, 'clock.mjs')
@@ -130,7 +130,7 @@ describe('a clock that is set back an hour in the middle of the work', () => {
   })
 })
 
-describe('too few file descriptors (EMFILE)', () => {
+describe.concurrent('too few file descriptors (EMFILE)', () => {
   /** How many a process may have from now on; what it has it keeps. */
   const allow = (pid: number, files: number) => execFileSync('prlimit', ['--pid', String(pid), `--nofile=${files}:`])
 
@@ -165,7 +165,7 @@ describe('too few file descriptors (EMFILE)', () => {
   })
 })
 
-describe('too many processes (EAGAIN)', () => {
+describe.concurrent('too many processes (EAGAIN)', () => {
   it('stop no leader: pages wait for better times, without blame', async ({ skip, onTestFinished }) => {
     const group = `/sys/fs/cgroup/pids/archivebox-ts-test-${process.pid}`
     try {
@@ -196,7 +196,7 @@ describe('too many processes (EAGAIN)', () => {
 })
 
 const PS = withPrograms('ps')
-describe.skipIf(PS.missing)(`where there is no /proc ${PS.missing || ''}`, () => {
+describe.skipIf(PS.missing)(`where there is no /proc ${PS.missing || ''}`, { concurrent: true }, () => {
   const env = { ARCHIVEBOX_NO_PROC: '1', CONTAINMENT: 'basic', PATH: PS.path }
 
   it('ps-list tells who is there: a crawl is archived, and a second runner takes over', async () => {
@@ -230,7 +230,7 @@ describe.skipIf(PS.missing)(`where there is no /proc ${PS.missing || ''}`, () =>
   })
 })
 
-describe('a pid that is given again', () => {
+describe.concurrent('a pid that is given again', () => {
   it('to an innocent process: that is neither taken for the old one nor signalled', async (context) => {
     const script = join(import.meta.dirname, '..', 'fixtures', 'pid-reuse.ts')
     const child = spawn('unshare', ['--pid', '--fork', '--kill-child=KILL', '--mount-proc', NODE, script], {

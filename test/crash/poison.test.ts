@@ -1,7 +1,7 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectComplete, resultsOf } from '../support/archive.ts'
+import { expectComplete, pagesOf, resultsOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { pidsOf } from '../support/observer.ts'
 import { eventually, type Running } from '../support/program.ts'
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-describe('a page whose hook kills its worker each time', () => {
+describe.concurrent('a page whose hook kills its worker each time', () => {
   it('is given up with failed results after a few attempts, and the crawl is sealed with all its other pages', async () => {
     const home = await homes.make()
     home.install('kills_its_worker')
@@ -37,7 +37,28 @@ describe('a page whose hook kills its worker each time', () => {
   })
 })
 
-describe('a page beside one that kills their worker', () => {
+describe.concurrent('a page that cannot even be given up', () => {
+  it('is sealed by its rows alone, and says so; the crawl is sealed with its other page', async () => {
+    const home = await homes.make()
+    home.install('kills_its_worker')
+    const urls = [1, 2].map((number) => `${site.url}/page-${number}.html`)
+    const crawl = await home.add('--plugins', 'html,kills_its_worker', '-c', 'KILLER_URL=page-2', ...urls)
+    // One that dies while it is given up has been tried more often than one that dies in its hooks.
+    expect((await home.run(['run', '--exclude', 'snapshot', '--exit-on-idle'])).code).toBe(0)
+    await home.query("update snapshot set attempts = 6 where url like '%page-2.html'")
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'])
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(/given up: 5 attempts at this page/)
+    const [other, page] = await pagesOf(home, crawl)
+    expect(other).toMatchObject({ status: 'sealed', title: null, outcome: 'archived' })
+    expect(page).toMatchObject({ status: 'sealed', outcome: 'failed', cause: expect.stringMatching(/^given up: 5/) })
+    expect(readFileSync(join(home.dataDir, page!.output_dir, 'index.html'), 'utf8')).toContain('given up: 5 attempts')
+    expect(await home.value('select status from crawl')).toBe('sealed')
+    expect(existsSync(join(home.dataDir, 'killed.log')), 'no hook of it ran').toBe(false)
+  })
+})
+
+describe.concurrent('a page beside one that kills their worker', () => {
   it('loses one attempt, and is archived', async () => {
     const home = await homes.make()
     const script = `#!/usr/bin/env bash
@@ -63,7 +84,7 @@ echo done >done.txt
   })
 })
 
-describe('a crawl that kills its worker each time', () => {
+describe.concurrent('a crawl that kills its worker each time', () => {
   it('is sealed with what it has and says so; another crawl goes on', async () => {
     const home = await homes.make()
     home.install('kills_its_crawl')
@@ -167,7 +188,7 @@ const MURDERS: Readonly<Record<string, { readonly file: string; readonly script:
   'its crawl worker (KILL)': { file: 'on_Snapshot__40_murder.sh', script: 'kill -9 $crawler\nsleep 1000\n' },
 }
 
-describe('a page with a hook that ends, each time,', () => {
+describe.concurrent('a page with a hook that ends, each time,', () => {
   it.each(sampled(Object.entries(MURDERS), 2, 'murders'))(
     '%s is given up after a few starts, and says why',
     async (_whom, { file, script }) => {
@@ -197,7 +218,7 @@ describe('a page with a hook that ends, each time,', () => {
   )
 })
 
-describe('a crawl with a set-up hook that kills its runner each time', () => {
+describe.concurrent('a crawl with a set-up hook that kills its runner each time', () => {
   it('is sealed after a few starts, and says why', async () => {
     const home = await homes.make()
     hook(
@@ -213,7 +234,7 @@ describe('a crawl with a set-up hook that kills its runner each time', () => {
   })
 })
 
-describe('a page that an operator keeps from its end', () => {
+describe.concurrent('a page that an operator keeps from its end', () => {
   /** Once more than a page is attempted before it is given up. */
   const TIMES = 6
   /** A hook that says that it has begun, and runs until this file is there. */

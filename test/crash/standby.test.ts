@@ -107,6 +107,34 @@ describe('run --standby', () => {
   })
 })
 
+describe('run --stay', () => {
+  it('takes over, stands by when it is superseded, and leads again when nobody newer is left', async () => {
+    const home = await homes.make()
+    const first = home.start(['run'])
+    await first.says(/leading \(term 1\)/)
+    const stays = home.start(['run', '--stay'])
+    await stays.says(/leading \(term 2\)/)
+    expect((await first.finished()).code).toBe(0)
+    const newer = home.start(['run', '--stay'])
+    await newer.says(/leading \(term 3\)/)
+    await stays.says(/orchestrator pid \d+ has the runner: standing by/)
+    const { stdout } = await home.run(['status', '--json'])
+    expect(JSON.parse(stdout)).toMatchObject({ runner: { pid: newer.pid }, standbys: [{ pid: stays.pid }] })
+    newer.signal('SIGKILL')
+    await stays.says(/leading \(term 4\)/)
+    // Two of them do not fight: the newest leads, and the other waits.
+    const newest = home.start(['run', '--stay'])
+    await newest.says(/leading \(term 5\)/)
+    await eventually(async () => (await standbysOf(home)).includes(stays.pid))
+    stays.signal('SIGTERM')
+    expect((await stays.finished()).code, stays.stderr).toBe(0)
+    newest.signal('SIGTERM')
+    expect((await newest.finished()).code, newest.stderr).toBe(0)
+    expect(newest.stderr).not.toMatch(/standing by/)
+    expect(await openRows(home)).toEqual([])
+  })
+})
+
 describe('a daemon that belongs to a server', () => {
   const endings: (() => Promise<void>)[] = []
   afterEach(async () => {

@@ -47,7 +47,7 @@ async function watched<T>(home: TestHome, over: Promise<T>): Promise<T> {
   }
 }
 
-describe('a second runner', () => {
+describe.concurrent('a second runner', () => {
   it('takes over in the middle of a crawl: the first leaves with 0 and says so, and the second finishes', async () => {
     const { home, crawl } = await queued(0.4)
     const first = home.start(['run'], { env: { MAX_SNAPSHOT_WORKERS: '1' } }) // The second comes before the last page.
@@ -175,7 +175,7 @@ describe('a second runner', () => {
   })
 })
 
-describe('five runners that start at once', () => {
+describe.concurrent('five runners that start at once', () => {
   const ends = (all: readonly Finished[]) => all.map(({ code, signal }) => code ?? signal)
 
   it('leave one leader: the newest, and the others exit with 0', async () => {

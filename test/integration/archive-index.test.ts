@@ -10,6 +10,7 @@ import type { Home } from '../../src/db/home.ts'
 import { snapshotById, tagSnapshots } from '../../src/db/snapshots.ts'
 import { parseChunk } from '../../src/pages/index-chunk.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
+import { updateArchiveIndex } from '../../src/workers/archive-index.ts'
 import { writeArchivePage } from '../../src/workers/index-pages.ts'
 import { pagesOf } from '../support/archive.ts'
 import { Browser, noBrowser } from '../support/browser.ts'
@@ -124,10 +125,54 @@ describe('the index of the archive', () => {
       ])
     })
     const copies = () => readFileSync(join(test.dataDir, files[0]!), 'utf8')
+    // What the list names already has its link, and is not looked at again: an archive has hundreds of large copies.
+    writeFileSync(join(test.dataDir, first!.output_dir, 'index.html'), 'not looked at')
+    const [third] = await pagesOf(test, await archived(test, url))
+    expect(copies()).toContain(third!.output_dir)
+    expect(read(third!.output_dir)).toContain(files[0])
+    expect(read(first!.output_dir)).toBe('not looked at')
     for (const { output_dir } of [first!, second!]) expect(copies()).toContain(output_dir)
     expect((await test.run(['crawl', 'delete', '--yes', again])).code).toBe(0)
     expect(copies()).toContain(first!.output_dir)
     expect(copies()).not.toContain(second!.output_dir)
+  })
+
+  it('writes the lists of copies later when it was killed before it came to them', async () => {
+    const test = await homes.make()
+    const url = `${site.url}/page-2.html`
+    const crawl = await test.add(...PLUGINS, url)
+    expect((await test.run(['run', '--exit-on-idle', '--daemon'])).code).toBe(0)
+    const [first] = await pagesOf(test, crawl)
+    const other = await makePages(test, 1)
+    await withHome(test, async (home) => {
+      await sql`
+        insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, outcome, retry_at)
+        select gen_random_uuid(), ${other}, url, url_hash, 'archive/elsewhere', 'sealed', 'archived', null
+        from snapshot where id = ${first!.id}`.execute(home.db)
+      const killed = new Error('killed')
+      await expect(updateArchiveIndex(home, () => Promise.reject(killed))).rejects.toBe(killed)
+      const rewritten: string[] = []
+      const rewrite = async ({ id }: { id: string }) => void rewritten.push(id)
+      for (let update = 0; update < 2; update += 1) await updateArchiveIndex(home, rewrite)
+      expect(rewritten).toEqual([first!.id])
+      const [folder] = readdirSync(join(test.dataDir, 'archive', 'urls'))
+      const [list] = readdirSync(join(test.dataDir, 'archive', 'urls', folder!))
+      expect(readFileSync(join(test.dataDir, 'archive', 'urls', folder!, list!), 'utf8')).toContain(first!.output_dir)
+    })
+  })
+
+  it('writes a stylesheet again that a power cut has left empty', async () => {
+    const test = await homes.make()
+    await withHome(test, async (home) => {
+      await writeArchivePage(home)
+      const folder = join(test.dataDir, 'archive', 'pages')
+      const texts = () => readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
+      const before = texts()
+      for (const name of readdirSync(folder)) truncateSync(join(folder, name))
+      await writeArchivePage(home)
+      expect(texts()).toEqual(before)
+      expect(before.length).toBeGreaterThan(0)
+    })
   })
 
   it('shows the tags that its pages have now', async () => {
@@ -200,8 +245,8 @@ describe('the index of the archive', () => {
     const crawl = await makePages(test, 1)
     const seal = (n: number) => sql`
       insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, outcome, retry_at)
-      values (gen_random_uuid(), ${crawl}, ${`http://x/${n}`}, sha256(${String(n)}::bytea), 'x', 'sealed', 'archived',
-        null)`
+      values (gen_random_uuid(), ${crawl}, ${`http://x/${n}`}, sha256(${String(n)}::bytea), 'archive/x', 'sealed',
+        'archived', null)`
     await withHome(test, async (home) => {
       const begun = Promise.withResolvers<void>()
       const end = Promise.withResolvers<void>()

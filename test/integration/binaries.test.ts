@@ -141,15 +141,15 @@ describe('a program that a plugin needs', () => {
     expect(await outcome(home, crawl)).toBe('skipped: abx-test-tool 1.9.99 is too old: 1.10 or newer is needed')
   })
 
-  it('is the one that a crawl names', async () => {
+  it('is the one that the surroundings name', async () => {
     const { home, bin, env } = await newHome()
     const own = join(bin, 'my tool')
     putTool(own)
-    const crawl = await add(home, '-c', `TOOL_BINARY=${own}`)
-    await run(home, env)
+    const crawl = await add(home)
+    await run(home, { ...env, TOOL_BINARY: own })
     expect(await told(home, crawl)).toBe(own)
-    const nowhere = await add(home, '-c', 'TOOL_BINARY=/no/such/tool')
-    await run(home, env)
+    const nowhere = await add(home)
+    await run(home, { ...env, TOOL_BINARY: '/no/such/tool' })
     expect(await outcome(home, nowhere)).toBe('skipped: /no/such/tool not found')
   })
 
@@ -182,6 +182,37 @@ describe('a program that a plugin needs', () => {
     await run(home, env)
     const rows = await home.query(`select status, message, attempts from "binary" where name <> 'abx-test-tool'`)
     expect(rows).toEqual(Array(2).fill({ status: 'queued', message: 'no provider is allowed', attempts: 1 }))
+  })
+})
+
+describe('a row of a program that we did not write', () => {
+  it('is not run, and nothing is installed for it', async () => {
+    const { home, tool, bin, env } = await newHome()
+    home.install('apt')
+    putTool(tool)
+    const evil = join(bin, 'evil')
+    writeFileSync(evil, `#!/bin/sh\necho "$@" >>'${bin}/ran'\necho 9.9.9\n`, { mode: 0o755 })
+    await home.query(
+      `insert into "binary" (id, machine_id, name, binproviders, abspath, version, status, retry_at)
+        select gen_random_uuid(), m.id, made.* from machine m, (values
+          ('abx-test-tool', 'env,apt', $1, '9.9.9', 'installed', null),
+          ($1, 'env', '', '', 'queued', now()), ('evil-package', '*', '', '', 'queued', now()),
+          ('evil-hint', 'env', $1, '', 'queued', now())
+        ) as made (name, binproviders, abspath, version, status, retry_at)`,
+      [evil],
+    )
+    const crawl = await add(home)
+    await run(home, env)
+    expect(await told(home, crawl)).toBe(tool)
+    expect(existsSync(join(bin, 'ran'))).toBe(false)
+    expect(existsSync(join(home.dataDir, 'provided.log'))).toBe(false)
+    const others = await home.query(`select status, message from "binary" where name <> 'abx-test-tool'`)
+    expect(others).toEqual(Array(3).fill({ status: 'queued', message: 'no plugin here has asked for it' }))
+    // Another hand replaces what we found, while no crawl looks programs up.
+    await home.query(`update "binary" set abspath = $1 where name = 'abx-test-tool'`, [evil])
+    const next = await add(home)
+    await run(home, env, '--exclude', 'binary')
+    expect(await told(home, next)).toBe('abx-test-tool') // Its default.
   })
 })
 
@@ -225,11 +256,13 @@ describe('a plugin that provides programs', () => {
   it('that is not among the providers of a program is not asked', async () => {
     const { home, env } = await newHome()
     home.install('apt')
-    const machine = await home.value<string>('select id from machine')
+    const file = join(home.dataDir, 'plugins', 'needs_program', 'config.json')
+    const config = readFileSync(file, 'utf8')
+    writeFileSync(file, config.replace('env,apt', 'env,brew'))
+    // Its row may come from anybody: it does not say who installs a program.
     await home.query(
       `insert into "binary" (id, machine_id, name, binproviders)
-        values (gen_random_uuid(), $1, 'abx-test-tool', 'env,brew')`,
-      [machine],
+        select gen_random_uuid(), id, 'abx-test-tool', 'env,apt' from machine`,
     )
     const crawl = await add(home)
     await run(home, env)

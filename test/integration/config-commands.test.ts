@@ -40,16 +40,52 @@ async function records(words: string, env: Record<string, string> = {}) {
 describe('config', () => {
   it('lists every setting with its value, its source and its default, and no secret', async () => {
     const all = await records('list', { MINE_TOKEN: 'hunter2', DATABASE_URL: 'postgres://me:pw@h/d', SAVE_MINE: 'no' })
-    expect(all['TIMEOUT']).toEqual({ value: 30, source: 'archivebox.toml', default: 60, secret: false })
-    expect(all['DATA_DIR']).toEqual({ value: dir, source: 'environment', default: './data', secret: false })
-    expect(all['DISK_FLOOR']).toEqual({ value: 200, source: 'default', default: 200, secret: false })
-    expect(all['WAIT_DB']).toEqual({ value: null, source: 'default', default: null, secret: false })
-    expect(all['DATABASE_URL']).toEqual({ value: '***', source: 'environment', default: null, secret: true })
-    expect(all['MINE_TOKEN']).toEqual({ value: '***', source: 'environment', default: null, secret: true })
-    expect(all['MINE_LIST']).toEqual({ value: ['a'], source: 'default', default: ['a'], secret: false })
+    expect(all['TIMEOUT']).toEqual({ value: 30, source: 'archivebox.toml', default: 60, secret: false, set_by: 'page' })
+    expect(all['DATA_DIR']).toEqual({
+      value: dir,
+      source: 'environment',
+      default: './data',
+      secret: false,
+      set_by: 'machine',
+    })
+    expect(all['DISK_FLOOR']).toEqual({ value: 200, source: 'default', default: 200, secret: false, set_by: 'machine' })
+    expect(all['WAIT_DB']).toEqual({ value: null, source: 'default', default: null, secret: false, set_by: 'machine' })
+    expect(all['DATABASE_URL']).toEqual({
+      value: '***',
+      source: 'environment',
+      default: null,
+      secret: true,
+      set_by: 'machine',
+    })
+    expect(all['MINE_TOKEN']).toEqual({
+      value: '***',
+      source: 'environment',
+      default: null,
+      secret: true,
+      set_by: 'persona',
+    })
+    expect(all['MINE_LIST']).toEqual({
+      value: ['a'],
+      source: 'default',
+      default: ['a'],
+      secret: false,
+      set_by: 'persona',
+    })
     expect(all['MINE_TIMEOUT']).toMatchObject({ value: 30, source: 'TIMEOUT' })
-    expect(all['MINE_ROUND']).toEqual({ value: null, source: 'default', default: null, secret: false })
-    expect(all['MINE_FAST']).toEqual({ value: false, source: 'environment (SAVE_MINE)', default: true, secret: false })
+    expect(all['MINE_ROUND']).toEqual({
+      value: null,
+      source: 'default',
+      default: null,
+      secret: false,
+      set_by: 'persona',
+    })
+    expect(all['MINE_FAST']).toEqual({
+      value: false,
+      source: 'environment (SAVE_MINE)',
+      default: true,
+      secret: false,
+      set_by: 'page',
+    })
   })
 
   it('gets settings by name, and only the value for scripts', async () => {

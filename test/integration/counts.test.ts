@@ -28,7 +28,7 @@ beforeEach(async () => {
 
 async function newCrawl(): Promise<string> {
   const id = randomUUID()
-  await home.query(`insert into crawl (id, urls, output_dir) values ($1, 'https://example.com/', 'x')`, [id])
+  await home.query(`insert into crawl (id, urls, output_dir) values ($1, 'https://example.com/', 'archive/x')`, [id])
   return id
 }
 
@@ -37,7 +37,7 @@ async function addPages(crawl: string, count: number): Promise<void> {
   await home.query(
     `with page as (
        insert into snapshot (id, crawl_id, url, url_hash, output_dir, output_size)
-       select gen_random_uuid(), $1, url, sha256(convert_to(url, 'UTF8')), 'x', 10
+       select gen_random_uuid(), $1, url, sha256(convert_to(url, 'UTF8')), 'archive/x', 10
        from (select 'https://example.com/' || gen_random_uuid() as url from generate_series(1, $2::int)) made
          returning id
      )
@@ -115,7 +115,7 @@ describe('kept counts', () => {
         await home.query(
           `
           insert into snapshot (id, crawl_id, url, url_hash, output_dir, output_size, status, retry_at)
-          values (gen_random_uuid(), $1, 'https://other.example/', '', 'x', 30, 'sealed', null)`,
+          values (gen_random_uuid(), $1, 'https://other.example/', '', 'archive/x', 30, 'sealed', null)`,
           [crawlId],
         )
       },
@@ -302,7 +302,7 @@ describe('a database from before there were counts', () => {
     }
     await plain.query(
       `insert into snapshot (id, crawl_id, url, url_hash, output_dir)
-        select gen_random_uuid(), id, 'https://example.com/A_part', '', 'x' from crawl`,
+        select gen_random_uuid(), id, 'https://example.com/A_part', '', 'archive/x' from crawl`,
     )
     expect(await plain.value("select count(*)::int from pg_extension where extname = 'pg_trgm'")).toBe(0)
     const { stdout } = await program(['snapshot', 'list', '--url__icontains', 'a_PART'], call)

@@ -31,7 +31,7 @@ async function sealed(count: number, { from, apart, name = 'page' }: { from: num
   await home.query(
     `insert into snapshot (id, crawl_id, url, url_hash, output_dir, depth, status, outcome, cause, retry_at, created_at,
       status_changed_at)
-     select gen_random_uuid(), $1, url, sha256(url::bytea), 'x', 1, 'sealed', 'failed', 'HTTP 404', null,
+     select gen_random_uuid(), $1, url, sha256(url::bytea), 'archive/x', 1, 'sealed', 'failed', 'HTTP 404', null,
        now() - interval '1 hour',
             now() - make_interval(secs => $3::float8 + $4::float8 * ($2 - n))
      from generate_series(1, $2::int) n, lateral (select 'https://example.org/' || $5 || '-' || n as url) named`,
@@ -42,7 +42,7 @@ async function sealed(count: number, { from, apart, name = 'page' }: { from: num
 async function queued(count: number, age = '1 hour') {
   await home.query(
     `insert into snapshot (id, crawl_id, url, url_hash, output_dir, depth, created_at)
-     select gen_random_uuid(), $1, url, sha256(url::bytea), 'x', 1, now() - $3::interval
+     select gen_random_uuid(), $1, url, sha256(url::bytea), 'archive/x', 1, now() - $3::interval
      from generate_series(1, $2::int) n, lateral (select 'https://example.org/queued-' || n as url) named`,
     [crawl, count, age],
   )

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -47,6 +47,31 @@ describe('the lock on the data dir', () => {
     expect(waiting()).toEqual([acquire])
     older.release()
     await eventually(() => newer.take())
+  })
+
+  it('is as good without flock: one has it, and whoever is in line when that one has let go, or has died', async () => {
+    const path = process.env['PATH']
+    const bare = mkdtempSync(join(tmpdir(), 'no-programs-'))
+    try {
+      process.env['PATH'] = bare
+      const [older, newer] = locks as [DataDirLock, DataDirLock]
+      expect(await older.take()).toBe(true)
+      expect(await newer.take()).toBe(false)
+      older.release()
+      await eventually(() => newer.take())
+      expect(newer.holder()).toMatch(new RegExp(`^pid ${process.pid} on `))
+      newer.release()
+      expect(existsSync(join(dataDir, '.runner.lock.owner'))).toBe(false)
+      symlinkSync(`${spawnSync(process.execPath, ['-e', '0']).pid} of long ago`, join(dataDir, '.runner.lock.owner'))
+      await eventually(() => older.take())
+      newer.enqueue()
+      newer.release()
+      older.release()
+      await eventually(() => readdirSync(dataDir).every((name) => name === '.runner.lock'))
+    } finally {
+      process.env['PATH'] = path
+      rmSync(bare, { recursive: true })
+    }
   })
 
   it('is left to others by who steps out of the line, and nothing goes on waiting', async () => {

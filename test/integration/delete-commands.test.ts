@@ -47,7 +47,7 @@ const folders = (home: TestHome) =>
     )
   })
 
-describe('crawl delete', () => {
+describe.concurrent('crawl delete', () => {
   it('deletes a crawl with its snapshots, results, history and files, and nothing else', async () => {
     const home = await homes.make()
     const kept = await archived(home, 1)
@@ -155,7 +155,7 @@ describe('crawl delete', () => {
   })
 })
 
-describe('snapshot delete', () => {
+describe.concurrent('snapshot delete', () => {
   it('deletes pages that a list names; their crawl stays, its page shows them no more, and a retry does not bring them back', async () => {
     const home = await homes.make()
     home.install('exit_1')
@@ -208,7 +208,7 @@ describe('snapshot delete', () => {
   })
 })
 
-describe('result delete', () => {
+describe.concurrent('result delete', () => {
   it('deletes an attempt with its files, logs and line in the index; what others made stays', async () => {
     const home = await homes.make()
     home.install('exit_1', 'slow')
@@ -263,7 +263,7 @@ describe('result delete', () => {
   })
 })
 
-describe('what a crash left aside', () => {
+describe.concurrent('what a crash left aside', () => {
   /** A page whose folder was moved aside and whose deletion went no further. */
   async function halfDeleted(home: TestHome): Promise<{ id: string; dir: string; aside: string }> {
     const crawl = await archived(home, 1)

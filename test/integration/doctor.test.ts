@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { withPrograms } from '../support/bare-path.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -49,8 +49,10 @@ describe('doctor', () => {
         'disk',
         'inodes',
         'personas',
+        'secrets',
         'database',
         'clock',
+        'processes',
         'memory',
         '/dev/shm',
         'descriptors',
@@ -62,8 +64,7 @@ describe('doctor', () => {
     expect(of('git')).toMatchObject({ status: 'green', message: expect.stringMatching(/^\d+\.\d+.* \(\/.*git\)$/) })
     expect(of('wget')).toMatchObject({ status: 'yellow', command: 'apt-get install wget' })
     expect(of('browser')).toMatchObject({
-      status: 'green',
-      message: expect.stringMatching(/^\d+\.\d+\.\d+, packaged(?:, without its sandbox: root may not have one)?$/),
+      message: expect.stringMatching(/^\d+\.\d+\.\d+, packaged(?:, without its sandbox: .*)?, built 20\d\d-\d\d-\d\d/),
     })
     expect(of('yt-dlp')).toMatchObject({ status: 'yellow', command: 'archivebox-ts plugin install ytdlp' })
     expect(of('python')).toMatchObject({ status: 'green', message: 'not found; no plugin here needs it' })
@@ -73,6 +74,10 @@ describe('doctor', () => {
     const env = { TIMEOUT: 'soon', DISK_FLOOR: '999999999' }
     const wrong = await doctor([], { env: { ...env, DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/x' } })
     expect([wrong.code, wrong.stdout.includes('hunter2')]).toEqual([1, false])
+    expect(wrong.of('secrets')).toMatchObject({
+      status: 'yellow',
+      command: expect.stringContaining('DATABASE_URL_FILE'),
+    })
     expect(wrong.of('settings')).toMatchObject({ status: 'red', command: 'archivebox-ts config edit' })
     expect(wrong.of('settings')!.message).toMatch(/^TIMEOUT=soon: it takes a number of seconds/)
     expect(wrong.of('disk')).toMatchObject({ status: 'red', message: expect.stringContaining('DISK_FLOOR') })
@@ -128,6 +133,23 @@ describe('doctor', () => {
     const made = await program(['doctor', '--fix'], { env: { DATA_DIR: other } })
     expect([made.code, existsSync(join(other, 'archivebox.toml'))]).toEqual([0, true])
     expect(existsSync(join(other, 'postgres'))).toBe(false)
+    expect(statSync(join(other, 'archive')).mode & 0o777).toBe(0o700)
+  })
+
+  it('names an archive that all can read, where pages are seen with logins, and closes it', async () => {
+    const archive = join(home.dataDir, 'archive')
+    const cookies = join(home.dataDir, 'personas', 'Mine', 'cookies.txt')
+    mkdirSync(dirname(cookies), { mode: 0o700 })
+    chmodSync(archive, 0o755)
+    expect((await doctor()).of('personas')).toMatchObject({ status: 'green' })
+    writeFileSync(cookies, 'example.com\tFALSE\t/\tFALSE\t0\tsid\t1\n')
+    const { of } = await doctor()
+    expect(of('personas')).toMatchObject({ status: 'yellow', command: `chmod go= ${archive}` })
+    chmodSync(archive, 0o750) // A group was let in.
+    expect((await doctor()).of('personas')).toMatchObject({ status: 'green' })
+    chmodSync(archive, 0o755)
+    expect((await doctor(['--fix'])).stderr).toContain(`personas: closed ${archive}`)
+    expect(statSync(archive).mode & 0o777).toBe(0o700)
   })
 
   it('says what stands in the way of a data dir', async () => {

@@ -286,11 +286,33 @@ describe('a row that was claimed too often in vain', () => {
     const giveUp = async () => {
       throw new Error('not even that')
     }
-    for (const attempts of [3, 4]) {
+    for (const attempts of [3, 4, 5]) {
       await giving(database, giveUp).run()
       expect(await rowOf(database)).toMatchObject({ status: 'queued', attempts, claimed: false })
       await database.query('update job set retry_at = now()')
     }
+  })
+
+  it('moves along its state’s `giveUp` by its graph alone, when giving it up fails as often as its work', async () => {
+    const database = await make()
+    await database.query('update job set attempts = 5')
+    const seen: number[] = []
+    const giveUp: Work = async ({ attempts }) => {
+      seen.push(attempts)
+      throw new Error('not even that')
+    }
+    await giving(database, giveUp).run()
+    expect(seen).toEqual([6])
+    expect(await rowOf(database)).toMatchObject({ status: 'failed', claimed: false })
+  })
+
+  it('is not given up by its own work any more, when that has ended its process as often', async () => {
+    const database = await make()
+    await database.query('update job set attempts = 6')
+    const seen: number[] = []
+    await giving(database, async ({ attempts }) => void seen.push(attempts)).run()
+    expect(seen).toEqual([])
+    expect(await rowOf(database)).toMatchObject({ status: 'failed', claimed: false })
   })
 })
 

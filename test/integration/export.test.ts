@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { parseDocument } from 'htmlparser2'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type TestHome, useHomes } from '../support/homes.ts'
+import { noTerminal, onTerminal } from '../support/on-terminal.ts'
 import { eventually, NODE, PROGRAM } from '../support/program.ts'
 import { queuedPages } from '../support/queued.ts'
 import { records } from '../support/records.ts'
@@ -52,6 +53,55 @@ describe('export', () => {
     expect(rows.join('\n')).toContain(`,${String(row!['created_at'])},queued,`)
   })
 
+  it('marks what a spreadsheet would calculate, and add takes the mark off', async () => {
+    const titles = ["=cmd|' /C calc'!A0", "'=1", '-5', ' @SUM(1)']
+    const own = await homes.clone(home)
+    try {
+      const urls = titles.map((_, at) => `https://sheet.example/${at}`)
+      await queuedPages(own, urls)
+      for (const [at, title] of titles.entries())
+        await own.query('update snapshot set title = $1 where url = $2', [title, urls[at]])
+      const { stdout } = await own.run(['export', '--format', 'csv', '--url__icontains', 'sheet.example'])
+      expect(stdout).toContain(`,'=cmd|' /C calc'!A0,`)
+      expect(stdout).toContain(`,''=1,`)
+      expect(stdout).toContain(',-5,')
+      const listed = await own.run(['snapshot', 'list', '-o', 'csv', '--columns', 'title'])
+      expect(listed.stdout.split('\n')).toContain("' @SUM(1)")
+      const taken = await own.run(['add', '--again', '--dry-run', '--json', '-'], { input: stdout })
+      const read = taken.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { title: string })
+      expect(read.map(({ title }) => title).sort()).toEqual(titles.map((title) => title.trim()).sort())
+    } finally {
+      await homes.discard(own)
+    }
+  })
+
+  it.skipIf(noTerminal)(`shows a terminal nothing that it acts on, in no format ${noTerminal || ''}`, async () => {
+    const hostile = '\u001b]0;pwned\u0007\u009b31mred\u001b[2J\u202etitle\u0085'
+    const own = await homes.clone(home)
+    try {
+      await own.query('update snapshot set title = $1', [hostile])
+      const commands = [
+        ...['jsonl', 'csv', 'netscape', 'html', 'urls'].map((format) => ['export', '--format', format]),
+        ...['table', 'wide', 'jsonl', 'csv', 'ids'].map((format) => ['snapshot', 'list', '-o', format]),
+        ['snapshot', 'show', await own.value<string>('select id from snapshot limit 1')],
+        ['snapshot', 'list', '--json'],
+      ]
+      for (const command of commands) {
+        const shown = await onTerminal(own, command)
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+        expect(shown, command.join(' ')).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/)
+        if (command.includes('--json'))
+          expect((JSON.parse(shown.split('\n')[0]!) as { title: string }).title).toBe(hostile)
+      }
+      expect((await own.run(['export', '--format', 'csv'])).stdout).toContain(hostile)
+    } finally {
+      await homes.discard(own)
+    }
+  })
+
   it.each(['netscape', 'html'])('writes links with dates and tags as %s, which any parser reads', async (format) => {
     const links: Record<string, string>[] = []
     const walk = (node: unknown) => {
@@ -78,7 +128,8 @@ describe('export', () => {
     const slow = await homes.clone(home)
     try {
       await slow.query(`insert into snapshot (id, crawl_id, url, url_hash, output_dir)
-        select gen_random_uuid(), (select id from crawl limit 1), 'https://many.example/' || n, sha256(n::text::bytea), ''
+        select gen_random_uuid(), (select id from crawl limit 1), 'https://many.example/' || n, sha256(n::text::bytea),
+          'archive/x'
         from generate_series(1, 5000) n`)
       const env = { PATH: process.env['PATH'], DATA_DIR: slow.dataDir, DATABASE_URL: slow.databaseUrl }
       const run = () => spawn(NODE, [PROGRAM, 'export'], { env, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -1,12 +1,13 @@
-import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { withPassword } from '../../src/base/secrets.ts'
 import { expectComplete, pagesOf } from '../support/archive.ts'
 import { newFolder, TestHome } from '../support/homes.ts'
 import { openRows, sealedCrawl } from '../support/observer.ts'
 import { endLeft, processesOf } from '../support/processes.ts'
-import { eventually, program } from '../support/program.ts'
+import { eventually, program, start } from '../support/program.ts'
 import { brokenPromises } from '../support/promises.ts'
 import { type Site, startSite } from '../support/site.ts'
 
@@ -109,6 +110,37 @@ describe('a database of somebody else', () => {
     const { stdout } = await program(['status'], { env: { DATA_DIR: home.dataDir } })
     expect(JSON.parse(stdout)).toMatchObject({ database: { kind: 'external' }, queue: { crawl: { sealed: 1 } } })
     expect(readdirSync(home.dataDir)).not.toContain('postgres')
+  })
+
+  it('is named by a file or a credential, and stands in no environment that hooks of our account can read', async () => {
+    const url = withPassword(await emptyDatabase(), 'hush-hush')
+    const home = newHome(url)
+    const credentials = newFolder()
+    const file = join(credentials, 'database-url')
+    writeFileSync(file, `${url}\n`, { mode: 0o600 })
+    const ways: Record<string, string>[] = [
+      { DATABASE_URL: url },
+      { DATABASE_URL_FILE: file },
+      { CREDENTIALS_DIRECTORY: credentials },
+    ]
+    expect((await home.run(['init'])).code).toBe(0)
+    home.install('slow')
+    for (const [index, way] of ways.entries()) {
+      home.hold('slow')
+      await home.add('--plugins', 'slow', page(index + 1))
+      const runner = start(['run', '--exit-on-idle'], { env: { DATA_DIR: home.dataDir, ...way } })
+      const seen = await eventually(() => {
+        const all = processesOf(home.dataDir)
+        return all.some(({ command }) => command.includes('slow.sh')) ? all : undefined
+      })
+      expect(seen.length).toBeGreaterThan(4) // The runner, two workers, a guardian and the hook.
+      for (const { pid, command } of seen)
+        if (pid !== runner.pid || way['DATABASE_URL'] === undefined)
+          expect(readFileSync(`/proc/${pid}/environ`, 'latin1'), command).not.toContain('hush-hush')
+      home.letGo('slow')
+      expect((await runner.finished()).code).toBe(0)
+    }
+    rmSync(credentials, { recursive: true })
   })
 
   it('is used by add --run, which hands it to the runner that it starts', async () => {

@@ -123,7 +123,13 @@ describe('the row of a process that ended long ago', () => {
        values ($1, $3, 'a', 'b', $1, 'backoff', null), ($2, $3, 'a', 'c', $2, 'failed', now())`,
       [hook, over, pages[0]],
     )
-    expect(await left(crawler, snapper, hook, over)).toEqual([crawler, snapper, hook])
+    const planner = await row(40)
+    await home.query(
+      `insert into schedule (id, every, cron, timezone, urls, crawl, next_at, retry_at, claimed_by, claim_token)
+       values ($1, 'day', '0 0 * * *', 'UTC', 'http://127.0.0.1:1/', '{}', now(), now(), $1, $1)`,
+      [planner],
+    )
+    expect(await left(crawler, snapper, hook, planner, over)).toEqual([crawler, snapper, hook, planner])
   })
 })
 

@@ -100,10 +100,10 @@ async function grow(): Promise<void> {
     )
   ).map(({ id }) => id)
   await test.query(`update process set status = 'lost', exit_code = null, term = 0 where id = $1`, [lost])
-  await test.query(`insert into crawl (id, urls, output_dir, claimed_by, claim_token) values ($1, 'u', 'x', $2, $1)`, [
-    uuidv7(),
-    claimant,
-  ])
+  await test.query(
+    `insert into crawl (id, urls, output_dir, claimed_by, claim_token) values ($1, 'u', 'archive/x', $2, $1)`,
+    [uuidv7(), claimant],
+  )
   await test.query(`update process set boot_id = 'another', term = 1 where id = $1`, [elsewhere])
   await test.query('delete from runner_term')
   await test.query('insert into runner_term values ($1, 1, $2)', [home.dataDirId, elsewhere])
@@ -148,7 +148,7 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
     found.lost = (await lostLeaderIn(home, place)) ? 1 : 0
   })
   await watch('promote', async () => {
-    const lead = (await promote(home, runner, await liveRows(home)))!
+    const lead = (await promote(home, runner, { open: await liveRows(home), stuck: new Set() }))!
     found.claims = lead.requeued
     term = lead.number
   })
@@ -178,9 +178,9 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
   await sql`
     with c as (
       insert into crawl (id, urls, output_dir, status, claimed_by, claim_token)
-      values (${page}, 'u', 'x', 'started', ${runner.id}, ${page})
+      values (${page}, 'u', 'archive/x', 'started', ${runner.id}, ${page})
     ) insert into snapshot (id, crawl_id, url, url_hash, output_dir)
-    values (${page}, ${page}, 'https://example.com', '', 'x')`.execute(db)
+    values (${page}, ${page}, 'https://example.com', '', 'archive/x')`.execute(db)
   await watch('claim a page', async () => {
     expect((await snapshotQueue({ ...context.owner, term }, runner.id, {}).next())?.row.before.crawl).toMatchObject({
       id: page,

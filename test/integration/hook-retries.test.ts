@@ -43,7 +43,7 @@ async function due(home: TestHome): Promise<void> {
     await home.query(`update ${table} set retry_at = now() where status <> 'sealed'`)
 }
 
-describe('a hook that fails temporarily', () => {
+describe.concurrent('a hook that fails temporarily', () => {
   it.each(['exit', 'record'])(
     '(said by its %s) is tried again, with its earlier attempts kept; what comes after it runs once, with its output',
     async (how) => {

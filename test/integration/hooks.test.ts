@@ -57,7 +57,7 @@ async function ran(
 
 const PYTHON = withPrograms('python3')
 
-describe('hooks', () => {
+describe.concurrent('hooks', () => {
   it('run in file-name order across plugins, background ones beside them from their first line on, and those end last', async () => {
     const { home, result, file } = await ran(['order_b', 'order_a', 'order_bg'])
     const log = readFileSync(join(home.dataDir, 'order.log'), 'utf8').trim().split('\n')
@@ -188,7 +188,7 @@ describe('hooks', () => {
   })
 })
 
-describe('background hooks', () => {
+describe.concurrent('background hooks', () => {
   it('are asked to end, waited for as long as their timeout or grace lasts, and killed if they do not listen', async () => {
     const { result, run, file } = await ran(
       ['order_bg', 'ignores_term', 'forks_grandchild', 'writes_late', 'slow'],
@@ -216,7 +216,7 @@ describe('background hooks', () => {
   })
 })
 
-describe('what a hook leaves running', () => {
+describe.concurrent('what a hook leaves running', () => {
   it('in a session of its own is ended with the hook, long before the runner leaves', async () => {
     const home = await homes.make()
     home.install('setsid_away', 'leaves_early', 'slow')

@@ -30,10 +30,13 @@ describe('the turns of a host', () => {
   /** So many pages that are claimed, as workers of three machines have them. */
   async function claimed(host: string, count: number) {
     const crawl = uuidv7()
-    await home.query(`insert into crawl (id, urls, output_dir, status) values ($1, 'u', 'x', 'started')`, [crawl])
+    await home.query(`insert into crawl (id, urls, output_dir, status) values ($1, 'u', 'archive/x', 'started')`, [
+      crawl,
+    ])
     const rows = await home.query<{ id: string; token: string }>(
       `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, claim_token, claimed_by)
-       select gen_random_uuid(), $1, 'u', sha256(n::text::bytea), 'x', 'started', gen_random_uuid(), gen_random_uuid()
+       select gen_random_uuid(), $1, 'u', sha256(n::text::bytea), 'archive/x', 'started', gen_random_uuid(),
+         gen_random_uuid()
        from generate_series(1, $2::int) n returning id, claim_token as token`,
       [crawl, count],
     )

@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type TestDatabase, useDatabases } from '../support/engine.ts'
 import { newFolder, useHomes } from '../support/homes.ts'
+import { perTest } from '../support/per-test.ts'
 import { eventually, program, ROOT, start } from '../support/program.ts'
 
 const folder = join(ROOT, 'src', 'db', 'migrations')
@@ -13,12 +14,15 @@ const files = readdirSync(folder)
 
 const databases = useDatabases()
 const homes = useHomes()
-let old: TestDatabase
-let dataDir: string
 
-beforeEach(async () => {
-  // A database as the first release left it.
-  old = await databases.make(
+/** A database as the first release left it, and a folder for a data dir. */
+interface Old {
+  readonly old: TestDatabase
+  readonly dataDir: string
+}
+
+async function released(): Promise<Old> {
+  const old = await databases.make(
     'create table schema_migration (version integer primary key, name text not null, ' +
       'applied_at timestamptz not null default now())',
     readFileSync(join(folder, files[0]!), 'utf8'),
@@ -26,19 +30,19 @@ beforeEach(async () => {
     `insert into machine (id, guid, hostname, os_platform, os_arch)
       values (gen_random_uuid(), 'another', 'elsewhere', 'linux', 'x64')`,
   )
-  dataDir = newFolder()
-})
-afterEach(() => rmSync(dataDir, { recursive: true, force: true }))
+  return { old, dataDir: newFolder() }
+}
+const here = perTest(released, ({ dataDir }) => rmSync(dataDir, { recursive: true, force: true }))
 
-const call = () => ({ env: { DATA_DIR: dataDir, DATABASE_URL: old.url } })
-const version = () => old.value<number>('select max(version) from schema_migration')
+const call = () => ({ env: { DATA_DIR: here().dataDir, DATABASE_URL: here().old.url } })
+const version = () => here().old.value<number>('select max(version) from schema_migration')
 
 /** The heartbeat of a leader that lives on, however long a test takes: it is of the future. */
 const ALWAYS = -3_600
 
 /** A leader of that release, as its row shows it. */
 async function leader(beatSecondsAgo: number): Promise<void> {
-  await old.query(
+  await here().old.query(
     `insert into process (id, machine_id, data_dir, process_type, worker_type, status, pid, started_at, heartbeat_at,
       term)
      select gen_random_uuid(), id, '/elsewhere', 'orchestrator', 'worker_runner', 'running', 4711, now(),
@@ -47,7 +51,7 @@ async function leader(beatSecondsAgo: number): Promise<void> {
   )
 }
 
-describe('a database of an older release', () => {
+describe.concurrent('a database of an older release', () => {
   it('is brought up to date by the first command that uses it', async () => {
     const { code, stderr } = await program(['init'], call())
     expect(code, stderr).toBe(0)
@@ -57,7 +61,7 @@ describe('a database of an older release', () => {
 
   it('is looked at by db migrate --dry-run, and brought up to date by db migrate', async () => {
     expect((await program(['db', 'migrate'], call())).code).toBe(2) // No data dir is made for it.
-    writeFileSync(join(dataDir, 'archivebox.toml'), '')
+    writeFileSync(join(here().dataDir, 'archivebox.toml'), '')
     const newest = Number(files.at(-1)!.slice(0, 4))
     const dry = await program(['db', 'migrate', '--dry-run'], call())
     expect(dry.code, dry.stderr).toBe(0)
@@ -66,14 +70,14 @@ describe('a database of an older release', () => {
     expect(await version()).toBe(1)
     expect((await program(['db', 'migrate'], call())).stderr).toMatch(/^applied work, containment,/)
     expect(await version()).toBe(newest)
-    await old.query("insert into schema_migration (version, name) values (9999, 'of tomorrow')")
+    await here().old.query("insert into schema_migration (version, name) values (9999, 'of tomorrow')")
     const { code, stderr } = await program(['db', 'migrate'], call())
     expect(code).toBe(1)
     expect(stderr).toMatch(/schema version 9999, this program knows/)
   })
 
   it('has its sizes mended: what several results named belongs to the one that ended last', async () => {
-    await old.query(`
+    await here().old.query(`
       insert into crawl (id, urls, output_dir) values (gen_random_uuid(), 'http://x/', 'c');
       insert into snapshot (id, crawl_id, url, url_hash, output_dir, output_size)
         select gen_random_uuid(), id, 'http://x/', '', 's', 26 from crawl;
@@ -87,15 +91,15 @@ describe('a database of an older release', () => {
           ('b', 'one', 1, 1, '{"x": {"size": 8}}', 8)
       ) as made (plugin, hook, attempt, ended, files, size)`)
     expect((await program(['init'], call())).code).toBe(0)
-    const named = await old.query(
+    const named = await here().old.query(
       "select plugin, hook_name, output_size::int from archive_result where output_files <> '{}' order by 1",
     )
     expect(named).toEqual([
       { plugin: 'a', hook_name: 'two', output_size: 7 },
       { plugin: 'b', hook_name: 'one', output_size: 8 },
     ])
-    expect(await old.value('select output_size::int from snapshot')).toBe(15)
-    expect(await old.value('select count(*)::int from archive_result where output_size > 0')).toBe(2)
+    expect(await here().old.value('select output_size::int from snapshot')).toBe(15)
+    expect(await here().old.value('select count(*)::int from archive_result where output_size > 0')).toBe(2)
   })
 
   it('is not changed under a runner of that release: the command waits, says so once, and goes on when it has ended', async () => {
@@ -104,7 +108,7 @@ describe('a database of an older release', () => {
     await init.says(/a runner of an older archivebox-ts leads \(pid 4711 on elsewhere\): waiting for it to end/)
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     expect(await version()).toBe(1)
-    await old.query("update process set status = 'exited', ended_at = now()")
+    await here().old.query("update process set status = 'exited', ended_at = now()")
     const { code, stderr } = await init.finished()
     expect(code, stderr).toBe(0)
     expect(stderr.match(/waiting for it to end/g)).toHaveLength(1)

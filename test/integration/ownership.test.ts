@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Bell } from '../../src/base/abort.ts'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
@@ -88,6 +89,14 @@ describe('live commands of a data dir', () => {
     expect((await ownership.currentCommand(home, below.id, 'orchestrator'))?.id).toBe(daemon.id)
     expect(await ownership.currentCommand(home, below.id, 'add')).toBeUndefined()
     expect((await ownership.ownerOf(home, below.id))?.id).toBe(server.id)
+  })
+
+  it('come to an end where a hand has made a circle of parents', async () => {
+    const one = await command('orchestrator')
+    const two = await command('orchestrator', { parentId: one.id })
+    await sql`update process set parent_id = ${two.id} where id = ${one.id}`.execute(home.db)
+    expect(await ownership.ownerOf(home, two.id)).toBeUndefined()
+    expect((await ownership.runtimeStackOwner(home))?.id).toBe(two.id)
   })
 })
 

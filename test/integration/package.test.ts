@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pluginFolders } from '../../src/hooks/plugin-folders.ts'
 import { newFolder } from '../support/homes.ts'
 import { killAll, processesOf } from '../support/processes.ts'
-import { NODE, ROOT } from '../support/program.ts'
+import { AS_OURSELVES, NODE, ROOT } from '../support/program.ts'
 
 // What `npm pack` makes, unpacked somewhere else, with nothing beside it but the database's programs: as `npm install`
 // would lay it out.
@@ -79,7 +79,13 @@ describe('the package', () => {
   /** Archives the demo, six pages. @returns where */
   function archiveDemo(name: string): string {
     const dataDir = join(folder, name)
-    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir, NO_COLOR: '1' }
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      DATA_DIR: dataDir,
+      NO_COLOR: '1',
+      ...AS_OURSELVES,
+    }
     const out = execFileSync(NODE, [join(installed, 'dist', 'main.js'), 'add', '--demo', '--run'], {
       env,
       encoding: 'utf8',

@@ -18,7 +18,10 @@ afterAll(() => site.close())
 async function withNotes(): Promise<TestHome> {
   const home = await homes.make()
   plugin(home, 'notes', 'printf "%s %s" "$NOTES_A" "$NOTES_B" >env.txt')
-  const properties = { NOTES_A: { type: 'string' }, NOTES_B: { type: 'string', enum: ['one', 'two'] } }
+  const properties = {
+    NOTES_A: { type: 'string', 'x-set-by': 'page' },
+    NOTES_B: { type: 'string', enum: ['one', 'two'] },
+  }
   writeFileSync(join(home.dataDir, 'plugins', 'notes', 'config.json'), JSON.stringify({ properties }))
   return home
 }
@@ -66,7 +69,7 @@ describe('the settings of a page', () => {
     const home = await withNotes()
     const create = ['snapshot', 'create']
     await refusal(home, [...create, '-c', 'NOTES_C=1', url(1)], 2, /-c NOTES_C is no setting: did you mean NOTES_/)
-    await refusal(home, [...create, '-c', 'WGET_BINARY=/x', url(1)], 2, /-c WGET_BINARY is no setting of a page/)
+    await refusal(home, [...create, '-c', 'WGET_BINARY=/x', url(1)], 2, /-c WGET_BINARY is not for one crawl/)
     for (const [settings, reason] of [
       [{ WGET_BINARY: '/tmp/evil' }, /WGET_BINARY is no setting of a page/],
       [{ ACTIVE_PERSONA: 'Reader' }, /ACTIVE_PERSONA is for a crawl/],

@@ -130,7 +130,15 @@ describe.skipIf(noPackage)(`a persona in the browser${noPackage}`, () => {
       'ACCEPT_LANGUAGE = "de-DE,de;q=0.9"\nCHROME_TIMEZONE = "Asia/Tokyo"\nCHROME_RESOLUTION = "800,600"\n' +
         `USER_AGENT = "Tester"\n[headers."127.0.0.1"]\nX-Key = "${CANARY}-key"\n`,
     )
-    const stored = [{ origin: site.url, localStorage: [{ name: 'token', value: CANARY }] }]
+    const stored = [
+      {
+        origin: site.url,
+        localStorage: [
+          { name: 'token', value: CANARY },
+          { name: 'tells', value: 'all that it knows' },
+        ],
+      },
+    ]
     writeFileSync(inPersona('auth.json'), JSON.stringify({ origins: stored }))
     site.requests.length = 0
     const { code, stderr } = await home.run(['add', '--run', '--persona', 'Reader', `${site.url}/private`])
@@ -157,5 +165,27 @@ describe.skipIf(noPackage)(`a persona in the browser${noPackage}`, () => {
     expect(files.some((file) => file.endsWith('.warc.gz'))).toBe(true)
     const content = (file: string) => (file.endsWith('.gz') ? gunzipSync(readFileSync(file)) : readFileSync(file))
     expect(files.filter((file) => content(file).includes(CANARY))).toEqual([])
+    expect(site.requests).toContainEqual(
+      expect.objectContaining({ path: '/api', headers: expect.objectContaining({ 'x-auth-token': CANARY }) }),
+    )
+    // In the page, in a shadow root, and in the script that wrote them.
+    expect(dom.match(/type="(?:password|hidden)"/g)).toHaveLength(12)
   })
+})
+
+it('a password or token in a URL is in no log and no line of progress, and the row keeps it', async () => {
+  const key = `${CANARY}-in-url`
+  const { host } = new URL(site.url)
+  const urls = [`http://me:${key}@${host}/elsewhere`, `http://127.0.0.1:1/?token=${key}`, `${site.url}/gone?key=${key}`]
+  const { stderr } = await home.run(['add', '--run', '-v', '--plugins', 'headers,html,title', ...urls])
+  expect(stderr).toContain(`http://***@${host}/elsewhere`)
+  expect(stderr).toContain('127.0.0.1:1/?token=***')
+  expect(stderr).not.toContain(key)
+  const logs = readdirSync(home.dataDir, { recursive: true, withFileTypes: true })
+    .filter((each) => each.isFile() && /\.log$|std(?:err|out)/.test(each.name))
+    .map((each) => join(each.parentPath, each.name))
+  expect(logs.length).toBeGreaterThan(1)
+  expect(logs.filter((file) => readFileSync(file).includes(key))).toEqual([])
+  const kept = (await records(home, ['snapshot', 'list'])).map(({ url }) => url)
+  expect(kept).toEqual(expect.arrayContaining(urls))
 })

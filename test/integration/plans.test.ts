@@ -85,7 +85,7 @@ async function addMany(crawl: string, status: 'queued' | 'sealed' | 'paused'): P
   await test.query(
     `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at)
      select gen_random_uuid(), $1, 'https://example.com/' || n,
-       sha256(convert_to('https://example.com/' || n, 'UTF8')), 'x', $2,
+       sha256(convert_to('https://example.com/' || n, 'UTF8')), 'archive/x', $2,
        case $2 when 'sealed' then null when 'paused' then '9999-01-01'
          else now() - interval '1 min' + n * interval '1 ms' end
      from generate_series(1, $3::int) n`,
@@ -165,7 +165,7 @@ async function fewPages(): Promise<void> {
 async function addFew(n: number): Promise<void> {
   await sql`
     insert into snapshot (id, crawl_id, url, url_hash, output_dir)
-    select gen_random_uuid(), ${crawlId}, u, sha256(convert_to(u, 'UTF8')), 'x'
+    select gen_random_uuid(), ${crawlId}, u, sha256(convert_to(u, 'UTF8')), 'archive/x'
     from (select 'https://example.com/early/' || ${n}::int || '/' || m as u from generate_series(1, 3) m) as few`.execute(
     db,
   )

@@ -123,6 +123,24 @@ describe.skipIf(WGET.missing)(`wget, when it is there ${WGET.missing || ''}`, ()
     }
   })
 
+  it('tells nobody from which page it comes, where the URL of that has a token', async () => {
+    const referers: (string | undefined)[] = []
+    const other = await startSite({
+      '/picture.png': ({ headers }, response) => {
+        referers.push(headers.referer)
+        response.end()
+      },
+    })
+    const page = await startSite({ '/': `<title>x</title><img src="${other.url}/picture.png">` })
+    try {
+      await run('wget', `${page.url}/?page=1`, PATH)
+      await run('wget', `${page.url}/?token=T`, PATH)
+      expect(referers).toEqual([`${page.url}/?page=1`, ''])
+    } finally {
+      await Promise.all([page.close(), other.close()])
+    }
+  })
+
   it('connects to nothing private where that is not allowed, whatever a redirect leads to', async () => {
     let connections = 0
     const secret = createServer((socket) => {

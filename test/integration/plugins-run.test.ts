@@ -50,7 +50,7 @@ describe('the hooks, one after another on a page', () => {
     ])
     expect(read('title/title.txt')).toBe('Page 2')
     expect(read('readability/content.txt')).toContain('The ferry leaves the harbour at seven')
-    expect(read('readability/content.html')).toContain(`src="${at('/picture.png')}"`)
+    expect(read('readability/content.html')).toContain(`src="data:," data-src="${at('/picture.png')}"`)
     expect(json('readability/article.json')).toMatchObject({
       title: 'Page 2',
       lang: 'en',

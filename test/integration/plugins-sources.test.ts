@@ -237,5 +237,9 @@ describe('the Wayback Machine', () => {
 
   it('is not asked for what only this network has', async () => {
     expect(await run('archivedotorg', 'http://127.0.0.1:1/')).toMatchObject({ status: 'noresults' })
+    for (const url of ['https://me:secret@a.test/', 'https://a.test/?access_token=x'])
+      expect(await run('archivedotorg', url, { ARCHIVEDOTORG_URL: own.url })).toMatchObject({
+        ...{ status: 'skipped', output: 'its URL has a password or token, which nobody else is told' },
+      })
   })
 })

@@ -56,7 +56,7 @@ it('a run uses the byte code that an earlier one has kept', async () => {
   }, 120_000)
 })
 
-describe('run --run-for', () => {
+describe.concurrent('run --run-for', () => {
   it('drains after so many seconds and leaves with 0; what is left waits for the next run', async () => {
     const home = await homes.make()
     home.install('slow')
@@ -77,7 +77,7 @@ describe('run --run-for', () => {
   })
 })
 
-describe('run --concurrency', () => {
+describe.concurrent('run --concurrency', () => {
   /** Pages that are under way until so many have begun, and then for long enough that more would be seen. */
   const slow = (most: number) => ['-c', 'ORACLE_SECONDS=0.4', '-c', `ORACLE_COMPANY=${most}`]
 
@@ -115,7 +115,7 @@ describe('run --concurrency', () => {
   })
 })
 
-describe('run --exclude', () => {
+describe.concurrent('run --exclude', () => {
   it('crawl: leaves crawls alone, and with them their pages', async () => {
     const home = await homes.make()
     const crawl = await home.add('--plugins', 'html', ...urls(1, 2))
@@ -139,7 +139,7 @@ describe('run --exclude', () => {
   })
 })
 
-describe('run --snapshot-id', () => {
+describe.concurrent('run --snapshot-id', () => {
   it('works on just this page; its crawl is left for somebody else', async () => {
     const home = await homes.make()
     const crawl = await home.add('--plugins', 'html', ...urls(1, 3))
@@ -164,7 +164,7 @@ describe('run --snapshot-id', () => {
   })
 })
 
-describe('run --liveness-file', () => {
+describe.concurrent('run --liveness-file', () => {
   it('keeps the file young while it leads, and takes it away when it leaves', async () => {
     const home = await homes.make()
     const file = join(home.dataDir, 'alive')
@@ -192,7 +192,7 @@ describe('run --liveness-file', () => {
   })
 })
 
-describe('run --maintenance-only', () => {
+describe.concurrent('run --maintenance-only', () => {
   it('ends and requeues what a killed runner left behind, begins nothing, and leaves with 0', async () => {
     const home = await homes.make()
     home.install('slow')
@@ -237,7 +237,7 @@ describe('run --maintenance-only', () => {
   })
 })
 
-describe('run', () => {
+describe.concurrent('run', () => {
   let untouched: TestHome
   beforeAll(async () => {
     untouched = await homes.original()

@@ -173,9 +173,8 @@ describe('add', () => {
     const words = ['timeout=5', 'TITLE_ENABLED=no', 'WGET_TIMEOUT=0.5', 'HTML_MAX_SIZE=1mb', 'WGET_ARGS_EXTRA=["-4"]']
     const more = [
       'SAVE_FAVICON=false',
-      'WGET_BINARY=/usr/bin/wget',
       'USER_AGENT=me',
-      'HOME=/tmp',
+      'HTTPS_PROXY=http://proxy.example:8080',
       'QUIET_COLOUR=red',
       'QUIET_TIMEOUT=3',
     ]
@@ -193,13 +192,17 @@ describe('add', () => {
       HTML_MAX_SIZE: '1mb',
       WGET_ARGS_EXTRA: '["-4"]',
       FAVICON_ENABLED: 'false', // An alias is kept under the name that counts.
-      WGET_BINARY: '/usr/bin/wget',
       USER_AGENT: 'me',
-      HOME: '/tmp',
+      HTTPS_PROXY: 'http://proxy.example:8080',
       QUIET_COLOUR: 'red',
       QUIET_TIMEOUT: '3',
     })
     expectRefused(await home.run(['add', '-c', 'QUIET_TIMEUOT=3', URL]), 'did you mean QUIET_TIMEOUT?')
+    const ofMachines = ['WGET_BINARY=/bin/w', 'HOME=/tmp', 'PATH=/tmp', 'ABX_PLUGINS_DIR=/tmp', 'CHROME_SANDBOX=false']
+    expectRefused(
+      await home.run(['add', ...ofMachines.flatMap((word) => ['-c', word]), URL]),
+      ...ofMachines.map((word) => `-c ${word.split('=')[0]} is not for one crawl: set it in the environment or in`),
+    )
   })
 })
 

@@ -79,7 +79,7 @@ async function tableLock(home: TestHome, table: string) {
   }
 }
 
-describe('a runner', () => {
+describe.concurrent('a runner', () => {
   it.each(sampled(['SIGINT', 'SIGTERM', 'SIGHUP'] as const, 1, 'ends'))(
     'that gets %s lets the running hook end, keeps its result, and leaves with 0',
     async (signal) => {
@@ -145,7 +145,7 @@ describe('a runner', () => {
   })
 })
 
-describe('add --run', () => {
+describe.concurrent('add --run', () => {
   it('that gets SIGINT while it looks who else runs its crawl starts no runner', async () => {
     const home = await homes.make()
     // One lock after the other leads it to where it looks.

@@ -227,6 +227,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/listings.ts listedByIds': () => eachOf(SNAPSHOTS),
   'db/listings.ts idsInRanges': () => eachOf(RESULTS),
   'db/machines.ts machineRow': () => machineRow(db, { guid: other, hostname: 'here', platform: 'linux', arch: 'x64' }),
+  'db/process-rows.ts stuckRows': () => rows.stuckRows(db, home.dataDirId),
   'db/process-rows.ts rowById': () => rows.rowById(home, worker),
   'db/process-rows.ts liveRowById': () => rows.liveRowById(home, worker),
   'db/process-rows.ts liveRowOf': () => rows.liveRowOf(home, identity),
@@ -250,7 +251,9 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/processes.ts markDraining': () => processes.markDraining(db, other),
   'db/processes.ts markRan': () => processes.markRan(db, other, { ...identity, pid: 3 }, { code: 0, signal: null }, 1),
   'db/processes.ts markEnded': () => processes.markEnded(db, other, null),
+  'db/processes.ts markResigned': () => processes.markResigned(db, other, 0),
   'db/processes.ts liveRows': () => processes.liveRows(home),
+  'db/processes.ts noteStuck': () => processes.noteStuck(db, [other], 'it sleeps'),
   'db/heartbeats.ts heartbeat': () => heartbeat(home, other, identity, null),
   'db/process-rows.ts worksElsewhere': () => rows.worksElsewhere(home, other),
   'db/process-rows.ts supervisorsOfHooks': () => rows.supervisorsOfHooks(home, other),
@@ -264,12 +267,16 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/runners.ts requestHandoff': () => runners.requestHandoff(home, worker, [other], [], 1),
   'db/runners.ts seenLead': () => runners.seenLead(db, home.dataDirId, { guid: other, hostname: 'here' }),
   'db/runners.ts isHandoffRequested': () => runners.isHandoffRequested(home, other),
-  'db/runners.ts withdrawHandoff': () => runners.withdrawHandoff(home, other, worker),
+  'db/runners.ts withdrawHandoff': () => runners.withdrawHandoff(home, other, { askedBy: worker, isSignalled: true }),
   'db/runners.ts goToGate': async () => {
     await runners.goToGate(home, { id: other, seq: 1 }, false)
     await runners.goToGate(home, { id: other, seq: 1 }, true)
   },
-  'db/runners.ts demote': () => runners.demote(home, other),
+  'db/runners.ts hasSuccessor': () => runners.hasSuccessor(home, other),
+  'db/runners.ts demote': async () => {
+    await runners.demote(home, other)
+    await runners.demote(home, other, true)
+  },
   'db/runners.ts supersededLately': () => runners.supersededLately(home, { minutes: 10, beforeSeconds: 1 }),
   'db/runners.ts closeAsLost': () => runners.closeAsLost(db, [other]),
   'db/runners.ts deadClaimants': () => runners.deadClaimants(home, [other]),
@@ -511,7 +518,14 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     } as const
     await adopt.adoptPage(db, {
       ...{ id: uuidv7(), crawlId, url: 'https://example.com/', title: null, depth: 0, tags: ['a'], notes: null },
-      ...{ bookmarkedAt: at, sealedAt: at, outputDir: '', outcome: 'archived', cause: null, http_status: null },
+      ...{
+        bookmarkedAt: at,
+        sealedAt: at,
+        outputDir: 'archive/x',
+        outcome: 'archived',
+        cause: null,
+        http_status: null,
+      },
       results: [{ ...result, start: at, end: at }],
     })
   },
@@ -575,7 +589,7 @@ async function grow(): Promise<void> {
   await makeLargeArchive(db, PAGES)
   await test.query(
     `insert into crawl (id, urls, output_dir, status, retry_at)
-     select gen_random_uuid(), 'u', 'x', 'sealed', null from generate_series(1, $1::int)`,
+     select gen_random_uuid(), 'u', 'archive/x', 'sealed', null from generate_series(1, $1::int)`,
     [MANY],
   )
   await test.query(`insert into crawl_total select id, 'sealed', 1 from crawl`)
@@ -628,7 +642,7 @@ beforeAll(async () => {
   await test.query('insert into runner_term values ($1, 1, $2)', [dataDirId, worker])
   await test.query(
     `insert into crawl (id, urls, output_dir, status, tags, next_part, retry_at, claim_token, claimed_by)
-     values ($1, 'https://example.com/', 'x', 'started', '{news}', 1, now() + interval '1 min', $2, $3)`,
+     values ($1, 'https://example.com/', 'archive/x', 'started', '{news}', 1, now() + interval '1 min', $2, $3)`,
     [crawl, token, worker],
   )
   sent = await record(recorder)

@@ -218,7 +218,7 @@ describe('a list with two filters', () => {
     const page = uuidv7(Date.now() + 90 * DAY_MS)
     await home.query(
       `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at)
-       values ($1, $2, 'https://later.example/', 'later', 'later', 'sealed', null)`,
+       values ($1, $2, 'https://later.example/', 'later', 'archive/later', 'sealed', null)`,
       [page, crawls.open],
     )
     await home.query(

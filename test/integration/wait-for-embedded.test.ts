@@ -2,8 +2,9 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { newFolder } from '../support/homes.ts'
+import { perTest } from '../support/per-test.ts'
 import { isThere, killAll, processesOf } from '../support/processes.ts'
 import { type Call, eventually, type Finished, program, type Running, start } from '../support/program.ts'
 import { sampled } from '../support/seed.ts'
@@ -11,39 +12,44 @@ import { sampled } from '../support/seed.ts'
 // The embedded server, killed with -9, is held in its recovery by the restore command that recovery begins with.
 const WAITS = /^the database is not ready yet, waiting for it \(up to \d+ s\): ./m
 const GOES_ON = /^the database is ready after \d+ s$/m
-let dataDir: string
-let url: string
-const held = new Set<number>()
-const started: Running[] = []
+/** A data dir whose server is up, and what a test has started and stopped there. */
+interface Scene {
+  readonly dataDir: string
+  readonly url: string
+  readonly held: Set<number>
+  readonly started: Running[]
+}
 
-beforeEach(async () => {
-  dataDir = newFolder()
+async function serving(): Promise<Scene> {
+  const dataDir = newFolder()
+  const cli = (...args: string[]) => program(args, { env: { DATA_DIR: dataDir } })
   for (const args of [['init'], ['db', 'start']]) {
-    const { code, stderr } = await cli(args)
+    const { code, stderr } = await cli(...args)
     expect(code, stderr).toBe(0)
   }
-  url = (await cli(['db', 'url'])).stdout.trim()
-  return async () => {
-    for (const one of started.splice(0)) if (!one.isOver) one.signal('SIGKILL')
-    release()
-    await cli(['db', 'stop', '--force'])
-    const left = processesOf(dataDir)
-    killAll(left)
-    rmSync(dataDir, { recursive: true, force: true })
-    expect(left.map(({ command }) => command)).toEqual([])
-  }
+  return { dataDir, url: (await cli('db', 'url')).stdout.trim(), held: new Set(), started: [] }
+}
+
+const here = perTest(serving, async ({ dataDir, started }) => {
+  for (const one of started) if (!one.isOver) one.signal('SIGKILL')
+  release()
+  await cli(['db', 'stop', '--force'])
+  const left = processesOf(dataDir)
+  killAll(left)
+  rmSync(dataDir, { recursive: true, force: true })
+  expect(left.map(({ command }) => command)).toEqual([])
 })
 
-const withDir = (call: Call): Call => ({ ...call, env: { DATA_DIR: dataDir, ...call.env } })
+const withDir = (call: Call): Call => ({ ...call, env: { DATA_DIR: here().dataDir, ...call.env } })
 const cli = (args: readonly string[], call: Call = {}) => program(args, withDir(call))
 
 function begin(args: readonly string[], call: Call = {}): Running {
   const running = start(args, withDir(call))
-  started.push(running)
+  here().started.push(running)
   return running
 }
 
-const postmaster = () => Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+const postmaster = () => Number(readFileSync(join(here().dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
 /** Whoever starts another server removes the file first. */
 const isReplaced = (killed: number) => {
   try {
@@ -52,18 +58,18 @@ const isReplaced = (killed: number) => {
     return false
   }
 }
-const servers = () => processesOf(dataDir).filter(({ command }) => command.includes('postgres'))
+const servers = () => processesOf(here().dataDir).filter(({ command }) => command.includes('postgres'))
 
 /** Nobody wants the server to stay up when it is not used. */
-const forgetDbStart = () => rmSync(join(dataDir, '.postgres-keep'))
+const forgetDbStart = () => rmSync(join(here().dataDir, '.postgres-keep'))
 
-const aside = (name: string) => join(dataDir, 'postgres', name)
+const aside = (name: string) => join(here().dataDir, 'postgres', name)
 /** How the server asks for what it recovers from: it says who asks, and has its answer when it is let go. */
 const RESTORE = 'echo $PPID > held.new; mv held.new held; while test -e hold; do sleep 0.02; done; false'
 
 /** Has the next recovery stand still at its beginning, where `recoveryHeld` finds it. */
 async function holdNextRecovery(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new pg.Client({ connectionString: here().url })
   client.on('error', () => {})
   await client.connect()
   await client.query('create table written (n int)')
@@ -85,7 +91,7 @@ async function recoveryHeld(): Promise<{ server: number; startup: number }> {
   await eventually(() => existsSync(aside('held')))
   const startup = Number(readFileSync(aside('held'), 'utf8'))
   process.kill(startup, 'SIGSTOP')
-  held.add(startup)
+  here().held.add(startup)
   return { server: parentOf(startup), startup }
 }
 
@@ -96,14 +102,14 @@ function parentOf(pid: number): number {
 
 function release(): void {
   rmSync(aside('hold'), { force: true })
-  for (const pid of held) {
+  for (const pid of here().held) {
     try {
       process.kill(pid, 'SIGCONT')
     } catch {
       // It was killed, or has ended.
     }
   }
-  held.clear()
+  here().held.clear()
 }
 
 function expectFine({ code, stderr }: Finished, codes: readonly number[] = [0]): void {
@@ -123,7 +129,7 @@ const VERBS: readonly (readonly [args: readonly string[], ...codes: number[]])[]
   [['run', '--maintenance-only'], 0],
 ]
 
-describe('commands that are started while the database recovers', () => {
+describe.concurrent('commands that are started while the database recovers', () => {
   it('wait for it, say so, and go on, whichever they are and whenever they come', async () => {
     await killServer()
     const first = begin(['run', '--exit-on-idle'])
@@ -139,7 +145,7 @@ describe('commands that are started while the database recovers', () => {
     expect((await first.finished()).code, first.stderr).toBe(0)
     expect(first.stderr).toMatch(GOES_ON)
     // One recovery was enough for all.
-    expect(readFileSync(join(dataDir, 'logs', 'postgres.log'), 'utf8').match(/redo starts/g)).toHaveLength(1)
+    expect(readFileSync(join(here().dataDir, 'logs', 'postgres.log'), 'utf8').match(/redo starts/g)).toHaveLength(1)
   })
 
   it('archive, stand by and follow a crawl afterwards as if nothing had been', async () => {
@@ -184,7 +190,7 @@ describe('commands that are started while the database recovers', () => {
   })
 })
 
-describe('a command that has waited long enough', () => {
+describe.concurrent('a command that has waited long enough', () => {
   it('says for what, for how long and what to do, and ends with 1; with nobody left it stops the server', async () => {
     await killServer()
     forgetDbStart()
@@ -229,16 +235,16 @@ describe('a command that has waited long enough', () => {
       const { code, stderr } = await run.finished()
       expect(code, stderr).toBe(130)
       expect(stderr).toMatch(/^error: interrupted while waiting for the database$/m)
-      await eventually(() => processesOf(dataDir).length === 0)
+      await eventually(() => processesOf(here().dataDir).length === 0)
       release()
     },
   )
 })
 
-describe('a server that cannot recover', () => {
+describe.concurrent('a server that cannot recover', () => {
   it('is not waited for: its reason is said at once', async () => {
     await cli(['db', 'stop'])
-    rmSync(join(dataDir, 'postgres', 'pg_wal'), { recursive: true })
+    rmSync(join(here().dataDir, 'postgres', 'pg_wal'), { recursive: true })
     const { code, stderr } = await cli(['--wait-db', '3600', 'status'])
     expect(code, stderr).toBe(1)
     expect(stderr).toMatch(/^error: PostgreSQL did not start: .*pg_wal/m)
@@ -246,7 +252,7 @@ describe('a server that cannot recover', () => {
   })
 })
 
-describe('after kill -9 of the server', () => {
+describe.concurrent('after kill -9 of the server', () => {
   it.each(sampled([['add', 'http://127.0.0.1:1/'], ['run', '--exit-on-idle'], ['status']], 1, 'server killed'))(
     '%s comes through at once, time after time',
     async (...args) => {
@@ -255,7 +261,7 @@ describe('after kill -9 of the server', () => {
         process.kill(killed, 'SIGKILL')
         const { code, stderr } = await cli(args)
         expect([0, 3], `round ${round}: ${stderr}`).toContain(code)
-        expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(true)
+        expect(existsSync(join(here().dataDir, 'postgres', 'postmaster.pid'))).toBe(true)
         expect(postmaster()).not.toBe(killed)
       }
     },
@@ -274,7 +280,7 @@ describe('after kill -9 of the server', () => {
   })
 })
 
-it('one who waits for a list has no connection: the server stops with its last user', async () => {
+it.concurrent('one who waits for a list has no connection: the server stops with its last user', async () => {
   forgetDbStart()
   const run = begin(['run'])
   await run.says(/leading/)

@@ -22,6 +22,8 @@ export interface Design {
   readonly force: boolean
   /** A promotion makes the claims of the dead due again. */
   readonly requeue: boolean
+  /** Who hands over stays until the newer one leads. */
+  readonly stays: boolean
 }
 
 export const FULL: Design = {
@@ -35,6 +37,7 @@ export const FULL: Design = {
   lock: true,
   force: true,
   requeue: true,
+  stays: true,
 }
 
 /** The last step that a runner has taken. `off`: not started; `left`: ended in order. */
@@ -47,12 +50,13 @@ export type At =
   | 'publish.hook_settling'
   | 'shutdown.row_draining'
   | 'shutdown.workers_gone'
+  | 'shutdown.demoted'
   | 'shutdown.row_closed'
 
 export interface Runner {
   readonly at: At
   readonly os: 'running' | 'stopped' | 'gone'
-  readonly row: 'none' | 'waiting' | 'leading' | 'closed'
+  readonly row: 'none' | 'waiting' | 'leading' | 'standby' | 'closed'
   readonly term: number
   /** The older runners that it saw when it last looked. */
   readonly older: readonly number[]

@@ -35,7 +35,14 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
   })
   const each = (indexes: readonly number[], change: (index: number) => Partial<Runner>) =>
     Object.fromEntries(indexes.map((i) => [i, change(i)]))
-  const leave = (state: State, me: number) => set(state, { [me]: { at: 'left', os: 'gone', row: 'closed' } })
+  // What nobody asks any more is forgotten: fewer states.
+  const leave = (state: State, me: number) =>
+    set(state, { [me]: { at: 'left', os: 'gone', row: 'closed', older: [], asked: false } })
+  /** It has handed over, and waits until somebody newer leads. */
+  const demoted: Partial<Runner> = { at: 'shutdown.demoted', row: 'standby', asked: false, older: [] }
+  /** It is there, and in nobody's way. */
+  const standsBy = (state: State, me: number, other: number) =>
+    state.runners[other]!.row === 'standby' && !gone(state, me, other)
 
   /** What a runner that runs may do next. */
   function steps(state: State, me: number): { name: At; to: State }[] {
@@ -52,8 +59,17 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
     const here = present(state, me)
     const newer = here.some((other) => other > me)
     const local = runner.older.filter((other) => seen(me, other))
+    // Somebody took it for dead and closed its row: it registers again, unless a newer one has led since.
+    const registerAgain = () =>
+      all.some((other) => other > me && state.runners[other]!.term > 0)
+        ? [{ name: 'left' as const, to: leave(state, me) }]
+        : [to('gate.registered', { row: 'waiting', asked: false })]
     const look = () => {
-      if (runner.asked || newer) return [{ name: 'left' as const, to: leave(state, me) }]
+      if (runner.row === 'closed') return registerAgain()
+      if (runner.asked || newer)
+        return design.stays
+          ? [{ name: 'shutdown.demoted' as const, to: set(state, { [me]: demoted }) }]
+          : [{ name: 'left' as const, to: leave(state, me) }]
       return [to('gate.looked', { older: here.filter((other) => other < me) })]
     }
     const takeDataDir = () => {
@@ -75,7 +91,9 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
       const behind = led[0] !== undefined && !seen(me, led[0]) ? ledHere.slice(0, 1) : []
       return all.filter(
         (other) =>
-          other !== me && (['waiting', 'leading'].includes(state.runners[other]!.row) || behind.includes(other)),
+          other !== me &&
+          !standsBy(state, me, other) &&
+          (['waiting', 'leading', 'standby'].includes(state.runners[other]!.row) || behind.includes(other)),
       )
     }
     switch (runner.at) {
@@ -93,7 +111,7 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
           : takeDataDir()
       case 'gate.asked': {
         const signalled = each(local, (other) => ({
-          asked: true,
+          asked: state.runners[other]!.row !== 'standby', // It knows whose signal comes late.
           ...(design.force && state.runners[other]!.os === 'stopped' ? { os: 'running' } : {}),
           ...(design.exitedWhenGone ? {} : { row: 'closed' }),
         }))
@@ -102,13 +120,14 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
       case 'gate.signalled':
       case 'gate.killed': {
         if (!design.wait) return takeDataDir()
-        const left = runner.older.filter((other) => !gone(state, me, other))
+        const inTheWay = (other: number) => !gone(state, me, other) && !standsBy(state, me, other)
+        const left = runner.older.filter(inTheWay)
         const mayLook = newer || runner.asked
         // Where it sees their processes end, it does not read the rows again.
         if (left.length === 0) return [to('gate.older_gone'), ...(mayLook ? look() : [])]
         if (mayLook) return look()
         // The grace is over at any time: the model has no clock.
-        const killed = each(local, () => ({ os: 'gone', hook: false }))
+        const killed = each(local.filter(inTheWay), () => ({ os: 'gone', hook: false }))
         return design.force && left.some((other) => seen(me, other)) ? [to('gate.killed', {}, killed)] : []
       }
       case 'gate.older_gone':
@@ -146,8 +165,12 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
       case 'gate.backends_ended':
         return [to('gate.reaped')]
       case 'gate.reaped': {
+        if (runner.row === 'closed') return registerAgain()
         const dead = all.filter(
-          (other) => other !== me && state.runners[other]!.row !== 'none' && (other < me || gone(state, me, other)),
+          (other) =>
+            other !== me &&
+            state.runners[other]!.row !== 'none' &&
+            ((other < me && !standsBy(state, me, other)) || gone(state, me, other)),
         )
         if (
           design.index &&
@@ -175,7 +198,14 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
       case 'shutdown.row_draining':
         return [to('shutdown.workers_gone', { hook: false }, {}, { claim: state.claim === me ? -1 : state.claim })]
       case 'shutdown.workers_gone':
-        return [to('shutdown.row_closed', { row: 'closed' })]
+        return design.stays
+          ? [{ name: 'shutdown.demoted', to: set(state, { [me]: demoted }) }]
+          : [to('shutdown.row_closed', { row: 'closed' })]
+      case 'shutdown.demoted':
+        if (runner.row === 'closed') return registerAgain()
+        if (here.some((other) => other > me && state.runners[other]!.row === 'leading'))
+          return [to('shutdown.row_closed', { row: 'closed' })]
+        return newer ? [] : [to('gate.registered', { row: 'waiting', asked: false })]
       case 'shutdown.row_closed':
         return [{ name: 'left', to: leave(state, me) }]
       default:
@@ -220,7 +250,13 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
         if (flight > 0) happens('its write lands', land(state, me))
         if (os === 'running') for (const { name, to } of steps(state, me)) happens(name, to)
         if (os !== 'gone' && state.crashes > 0)
-          happens('kill -9', set(state, { [me]: { os: 'gone' } }, { crashes: state.crashes - 1 }), true)
+          happens(
+            'kill -9',
+            set(state, { [me]: { os: 'gone', older: [], asked: false } }, { crashes: state.crashes - 1 }),
+            true,
+          )
+        if (os === 'running' && at.startsWith('gate.') && at !== 'gate.promoted' && state.crashes > 0)
+          happens('Ctrl-C', { ...leave(state, me), crashes: state.crashes - 1 }, true)
         if (os === 'running' && state.pauses > 0)
           happens('SIGSTOP', set(state, { [me]: { os: 'stopped' } }, { pauses: state.pauses - 1 }), true)
         if (os === 'stopped') happens('SIGCONT', set(state, { [me]: { os: 'running' } }), true)
@@ -238,16 +274,10 @@ export function gateModel(design: Design, places: readonly Place[], faults: Faul
       }
       return undefined
     },
-    // An older one makes way for the newest, whatever becomes of that: only the newest can be counted on.
+    // An older one makes way for the newest, and goes on when that is gone before it led.
     alive: ({ runners }) => {
       const newest = runners.findLast(({ os }) => os !== 'gone')
-      return (
-        newest !== undefined &&
-        newest.os === 'running' &&
-        newest.row !== 'closed' &&
-        !newest.asked &&
-        !newest.at.startsWith('shutdown.')
-      )
+      return newest !== undefined && newest.os === 'running' && newest.row !== 'closed'
     },
     done: ({ runners, term, written, told }) =>
       told ||

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll } from 'vitest'
+import { afterAll, beforeAll } from 'vitest'
 import { pgSql, type Runner, type Sql, type Summary } from '../../src/engine/index.ts'
+import { perTest } from './per-test.ts'
 import { eventually } from './program.ts'
 import { copyingFiles, serverUrl, withDatabase } from './server.ts'
 
@@ -34,18 +35,19 @@ export class TestDatabase {
 /** An empty database for each test of a file, on the server of this test run. */
 export function useDatabases(): { make(...statements: string[]): Promise<TestDatabase> } {
   let admin: pg.Pool
-  const made: TestDatabase[] = []
+  const made = perTest<TestDatabase[]>(
+    () => [],
+    async (databases) => {
+      for (const { pool, url } of databases) {
+        await pool.end()
+        await admin.query(`drop database ${new URL(url).pathname.slice(1)} with (force)`)
+      }
+    },
+  )
 
   beforeAll(() => {
     admin = new pg.Pool({ connectionString: serverUrl(), max: 1 })
     admin.on('error', () => {})
-  })
-
-  afterEach(async () => {
-    for (const { pool, url } of made.splice(0)) {
-      await pool.end()
-      await admin.query(`drop database ${new URL(url).pathname.slice(1)} with (force)`)
-    }
   })
 
   afterAll(async () => {
@@ -57,7 +59,7 @@ export function useDatabases(): { make(...statements: string[]): Promise<TestDat
       const name = `engine_${randomUUID().slice(-12)}`
       await admin.query(`create database ${name} ${copyingFiles()}`)
       const database = new TestDatabase(withDatabase(serverUrl(), name))
-      made.push(database)
+      made().push(database)
       for (const statement of statements) await database.query(statement)
       return database
     },

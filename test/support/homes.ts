@@ -1,9 +1,10 @@
 import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import pg from 'pg'
-import { afterAll, afterEach, expect } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { dataDirId } from '../../src/base/data-dir-id.ts'
 import { newFolder } from './folders.ts'
+import { perTest } from './per-test.ts'
 import { killAll, processesOf, type Seen, shortWaysTo } from './processes.ts'
 import { type Call, eventually, type Finished, program, ROOT, type Running, start } from './program.ts'
 import { brokenPromises } from './promises.ts'
@@ -13,6 +14,9 @@ export { newFolder } from './folders.ts'
 
 /** How long what a runner left behind may take to be gone. */
 const GONE_MS = 30_000
+
+/** How the server knows the connections of `TestHome.query`. */
+export const POOL_NAME = "the test's own queries"
 
 type Row = Record<string, unknown>
 
@@ -99,7 +103,7 @@ export class TestHome {
 }
 
 function poolOf(url: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max: 2, application_name: 'the test' })
+  const pool = new pg.Pool({ connectionString: url, max: 2, application_name: POOL_NAME })
   pool.on('error', () => {}) // Tests end servers, too.
   return pool
 }
@@ -122,7 +126,6 @@ export interface Homes {
  * proves that no promise about rows is broken and that nothing of it runs any more.
  */
 export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
-  const homes: TestHome[] = []
   const originals: TestHome[] = []
   let pool: pg.Pool | undefined
   const admin = () => {
@@ -130,15 +133,17 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
     return pool
   }
 
-  afterEach(async ({ task }) => {
-    const failed = task.result?.state === 'fail'
-    if (failed) for (const home of homes) await tellWhatBecameOf(home)
-    try {
-      for (const home of homes) if (!failed) await expectNothingLeft(home)
-    } finally {
-      for (const home of homes.splice(0)) await remove(home)
-    }
-  })
+  const homes = perTest<TestHome[]>(
+    () => [],
+    async (made, failed) => {
+      if (failed) for (const home of made) await tellWhatBecameOf(home)
+      try {
+        for (const home of made) if (!failed) await expectNothingLeft(home)
+      } finally {
+        for (const home of made) await remove(home)
+      }
+    },
+  )
 
   afterAll(async () => {
     for (const home of originals) await remove(home)
@@ -170,7 +175,7 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
     async make(...plugins) {
       const home = await copy(template())
       home.install(...plugins)
-      homes.push(home)
+      homes().push(home)
       return home
     },
     async original() {

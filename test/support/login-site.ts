@@ -27,7 +27,20 @@ const privatePage = (otherUrl: string) => `<title>Private</title><p>Welcome back
   <img src="/picture.png"><img src="/away"><img src="${otherUrl}/elsewhere?direct"><a href="/logout">Log out</a>
   <script>
     const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
-    const stored = localStorage.getItem('token') ? 'known' : 'unknown'
+    const token = localStorage.getItem('token')
+    const stored = token ? 'known' : 'unknown'
+    if (localStorage.getItem('tells')) {
+      const inside = (place) => place.innerHTML = \`<form><input type="hidden" value="\${token}">
+        <input type="password" value="\${token}"><input autocomplete="current-password" value="\${token}">
+        <template><input type="hidden" value="\${token}"></template><input id="typed" type="password"></form>\`
+      inside(document.body.appendChild(document.createElement('section')))
+      typed.value = token
+      inside(document.body.appendChild(document.createElement('div')).attachShadow({ mode: 'closed' }))
+      const frame = document.body.appendChild(document.createElement('iframe'))
+      inside(frame.contentDocument.body)
+      console.log('my token is', token)
+      fetch('/api', { method: 'POST', headers: { 'X-Auth-Token': token, 'X-Other': token }, body: token })
+    }
     you.textContent = [navigator.language, timeZone, innerWidth, navigator.userAgent, stored].join(' ')
   </script>`
 
@@ -47,6 +60,7 @@ export async function startLoginSite(): Promise<LoginSite> {
     } else if (path === '/private' && isLoggedIn)
       page(privatePage(otherUrl), { 'set-cookie': `sid=${RENEWED}; HttpOnly` })
     else if (path === '/never') return
+    else if (path === '/api') page('{}', { 'x-session-token': `${CANARY}-answer` })
     else if (path === '/to-private') response.writeHead(302, { location: '/private' }).end()
     else if (path === '/sign-on') response.writeHead(302, { location: `${otherUrl}/signed-on` }).end()
     else if (path === '/signed-on') page('<title>In</title>', { 'set-cookie': `sid=${RENEWED}; HttpOnly` })

@@ -43,12 +43,14 @@ export const WITHOUT_BROWSER: Readonly<Record<string, string>> = Object.fromEntr
 export const WITH_BROWSER: Readonly<Record<string, string>> = Object.fromEntries(
   CAPTURES.map((plugin) => [`${plugin.toUpperCase()}_ENABLED`, 'True']),
 )
+/** Hooks of tests leave their traces in data dirs that belong to whoever runs the tests. */
+export const AS_OURSELVES: Readonly<Record<string, string>> = process.getuid?.() === 0 ? { HOOK_USER: 'root' } : {}
 const LOOK_MS = 15
 
 /** Starts the program with a small, known environment: nothing of the developer's own settings reaches it. */
 export function start(args: readonly string[], call: Call = {}): Running {
   const standard = { PATH: process.env['PATH'], HOME: process.env['HOME'], NO_COLOR: '1', LOG_LEVEL: 'info' }
-  const env = { ...standard, ...WITHOUT_BROWSER, ...call.env }
+  const env = { ...standard, ...AS_OURSELVES, ...WITHOUT_BROWSER, ...call.env }
   const identity = call.uid === undefined ? {} : { uid: call.uid, gid: call.uid }
   // A session of its own, as a shell would give it, so that signals reach only whom a test means.
   const [command = NODE, ...words] = [...(call.under ?? []), NODE, PROGRAM, ...args]

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { AddressFilter, type Resolve } from '../../src/base/address-filter.ts'
 import { isPrivateAddress } from '../../src/base/private-host.ts'
+import { hostRules } from '../../src/plugins/base/browser/host-rules.ts'
 import { startSocksFilter } from '../../src/plugins/base/browser/socks-filter.ts'
 import { get } from '../../src/plugins/base/fetch.ts'
 import { withHttpFilter } from '../../src/plugins/base/http-filter.ts'
@@ -41,7 +42,7 @@ it('knows the addresses of a network of one’s own in all their spellings', () 
 })
 
 it('refuses hosts by name, whatever a URL calls them, but for exceptions', () => {
-  expect(AddressFilter.from({})).toBeUndefined()
+  expect(AddressFilter.ofPrivate({})).toBeUndefined()
   const given = 'nas.local,10.1.0.0/16,wiki:8080,[fd00::1]:80,10.9.9.9/99,192.168.0.7'
   const filter = AddressFilter.from({ BLOCK_PRIVATE_ADDRESSES: 'true', ALLOW_PRIVATE_HOSTS: given })!
   const hosts = (...words: string[]) => words.map((word) => `http://${word}/`)
@@ -60,6 +61,53 @@ it('refuses hosts by name, whatever a URL calls them, but for exceptions', () =>
     '192.168.0.7:1',
   ))
     expect({ url, why: filter.refusalOf(url) }).toEqual({ url, why: undefined })
+})
+
+it('refuses link-local addresses and metadata services by default, however they are written', () => {
+  const why = (host: string, allowed = '') =>
+    AddressFilter.from({ ALLOW_PRIVATE_HOSTS: allowed }).refusalOf(`http://${host}/`)
+  for (const host of [
+    ...['169.254.169.254', '2852039166', '0xa9.254.0251.254', '0xa9fea9fe', '169.254.43518', '169.254.169.254.'],
+    ...['[::ffff:169.254.169.254]', '[::ffff:a9fe:a9fe]', '[64:ff9b::a9fe:a9fe]', '[::a9fe:a9fe]', '[fe80::1]'],
+    ...['[febf::1]', '[2002:a9fe:a9fe::]', '[::ffff:0:a9fe:a9fe]'],
+  ])
+    expect({ host, why: why(host) }).toMatchObject({
+      why: expect.stringMatching(/^refused: \S+ is a link-local address \(ALLOW_PRIVATE_HOSTS opens it\)$/),
+    })
+  for (const host of [
+    ...['100.100.100.200', '1684301000', '[::ffff:100.100.100.200]', '[fd00:ec2::254]', 'METADATA.google.internal.'],
+    ...['metadata.goog', 'instance-data', 'instance-data.ec2.internal', 'metadata'],
+  ])
+    expect({ host, why: why(host) }).toMatchObject({ why: expect.stringContaining('a metadata service (ALLOW_') })
+  for (const host of ['127.0.0.1', 'localhost', '10.1.2.3', '[::1]', '[fd00::1]', '100.100.100.201', '8.8.8.8', 'nas'])
+    expect({ host, why: why(host) }).toEqual({ host, why: undefined })
+  expect(why('169.254.169.254', '169.254.0.0/16')).toBeUndefined()
+  expect(why('169.254.169.254', '169.254.169.254:80')).toBeUndefined()
+  expect(why('169.254.169.254:81', '169.254.169.254:80')).toBeDefined()
+  expect(why('metadata.google.internal', 'Metadata.Google.internal')).toBeUndefined()
+})
+
+it('keeps a browser from them by rules that leave the exceptions, and those of the user', () => {
+  const rules = (allowed: string, ...given: string[]) =>
+    hostRules(AddressFilter.from({ ALLOW_PRIVATE_HOSTS: allowed }), given)
+  expect(rules('')).toEqual([expect.stringContaining('MAP 169.254.* ~NOTFOUND,')])
+  expect(rules('169.254.1.1:80,[fe80::1]')).toEqual([
+    expect.stringMatching(/MAP 169\.254\.\*.*,EXCLUDE 169\.254\.1\.1,EXCLUDE fe80::1$/),
+  ])
+  expect(rules('metadata,169.254.0.0/16')).toEqual([expect.not.stringMatching(/169\.254|MAP metadata ~/)])
+  expect(rules('', '--lang=de', '--host-resolver-rules=MAP a b')).toEqual([expect.stringMatching(/,MAP a b$/)])
+})
+
+it('runs another program beside nothing when nothing else is kept out, unless its own URL is refused', async () => {
+  const named: Resolve = (_hostname, _options, done) => done(null, [{ address: '169.254.169.254', family: 4 }])
+  const around = { filter: AddressFilter.from({}, named), env: {} }
+  const run = async (proxy: string | undefined) => `ran: ${proxy}`
+  await expect(withHttpFilter({ ...around, url: 'https://rebound.example/' }, run)).rejects.toThrow(
+    'leads to the link-local',
+  )
+  await expect(withHttpFilter({ ...around, url: 'http://[fe80::1]/' }, run)).rejects.toThrow('is a link-local address')
+  expect(await withHttpFilter({ ...around, url: 'http://127.0.0.1/' }, run)).toBe('ran: undefined')
+  expect(await withHttpFilter(around, run)).toBe('ran: undefined')
 })
 
 it('lets a request through a redirect, or a name, to what is open only', async () => {
@@ -81,7 +129,7 @@ it('lets a request through a redirect, or a name, to what is open only', async (
 })
 
 it('gives other programs a proxy that does the same', async () => {
-  await withHttpFilter(AddressFilter.from(settings(), resolve), async (proxy) => {
+  await withHttpFilter({ filter: AddressFilter.from(settings(), resolve), env: {} }, async (proxy) => {
     const { hostname, port } = new URL(proxy!)
     const ask = async (path: string, method = 'GET') =>
       await new Promise<string>((done, fail) => {

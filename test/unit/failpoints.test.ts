@@ -50,6 +50,7 @@ const STEPS = [
   'insertSnapshots',
   'insertStarting',
   'killFamily',
+  'killLeftovers',
   'markDraining',
   'markEnded',
   'markRunning',

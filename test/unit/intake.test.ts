@@ -16,7 +16,7 @@ it.each([
 })
 
 it('leaves out the hosts of one’s own network when that is asked for, and keeps the others', () => {
-  const intake = new Intake(AddressFilter.from({ BLOCK_PRIVATE_ADDRESSES: 'true' }))
+  const intake = new Intake(AddressFilter.ofPrivate({ BLOCK_PRIVATE_ADDRESSES: 'true' }))
   for (const url of ['http://[::1]:8000/x', 'https://example.com/', 'http://router/']) intake.take({ url, line: 1 })
   expect(intake.firstLeftOut).toBe('line 1: http://[::1]:8000/x: ::1 is a private address (BLOCK_PRIVATE_ADDRESSES)')
   expect(intake.refused).toBe(2)

@@ -67,13 +67,13 @@ describe('what config.json declares', () => {
     ['P_TIMEOUT', ['0.5', '0'], ['-1', 'soon']],
     ['P_ENABLED', ['no'], ['never']],
     ['SAVE_P', ['no'], ['never']],
-    ['TOOL_BINARY', ['/bin/tool'], []],
     ['ALL_AGENTS', ['me'], []],
   ])('of %s takes %j, and not %j', (name, good, bad) => {
     const settings = known({ p: { properties, required_binaries: ['{TOOL_BINARY}'] } })
     for (const text of good) expect(settings.refusalForCrawl(name, text, {}), text).toBeUndefined()
     for (const text of bad) expect(settings.refusalForCrawl(name, text, {}), text).toMatch(`${name}=${text}: it takes `)
     expect(settings.refusalForCrawl('P_OTHER', '1', {})).toMatch(/^P_OTHER is no setting/)
+    expect(settings.refusalForCrawl('TOOL_BINARY', '/bin/tool', {})).toMatch(/not for one crawl/)
   })
 
   it.each([undefined, [], null, 'text', { properties: [] }, { properties: 'text' }])('may be nothing: %j', (config) => {
@@ -110,4 +110,11 @@ describe('a folder', () => {
   it.skipIf(process.platform !== 'linux')('that cannot be made in /proc ends the attempt', () => {
     expect(() => makeFolder('/proc/no-such-folder/below')).toThrow(/ENOENT|EACCES|EPERM/)
   })
+})
+
+it('a setting of a plugin that declares none is no slip for one of the program', () => {
+  const settings = known({ slow: undefined })
+  expect(settings.meantBy('SLOW_SECONDS')).toBeUndefined()
+  expect(settings.meantBy('SLOW_TIMEOTU')).toBe('SLOW_TIMEOUT')
+  expect(settings.meantBy('STOP_SECOND')).toBe('STOP_SECONDS')
 })

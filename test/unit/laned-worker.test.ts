@@ -6,7 +6,7 @@ import type { Exit } from '../../src/engine/actor-slot.ts'
 import { ARE_YOU_HERE, type FromWorker } from '../../src/workers/lane-messages.ts'
 import { LanedWorker } from '../../src/workers/laned-worker.ts'
 
-const OPENING = { settings: {}, holds: false }
+const OPENING = { databaseUrl: 'postgres://nobody@127.0.0.1/none', settings: {}, holds: false }
 const HERE: FromActor = { type: 'here' }
 const EXITED: Exit = { code: 0, signal: null }
 
@@ -28,7 +28,15 @@ function twoLanes() {
   }
   const worker = new LanedWorker(body, 2, Promise.resolve())
   const lanes = [worker.open(OPENING), worker.open(OPENING)]
-  return { worker, lanes, told, exit, line, say: (note: FromWorker) => hear({ type: 'note', note }) }
+  return {
+    worker,
+    lanes,
+    told,
+    exit,
+    line,
+    answer: () => hear(HERE),
+    say: (note: FromWorker) => hear({ type: 'note', note }),
+  }
 }
 
 it('has room for another lane where one ended alone', async () => {
@@ -39,12 +47,14 @@ it('has room for another lane where one ended alone', async () => {
   expect(await worker.hasRoom()).toBe(true)
 })
 
-it('has no room while it stands still', async () => {
-  const { worker, line, say } = twoLanes()
+it('has no room while it stands still, and is asked once until it answers', async () => {
+  const { worker, told, line, answer, say } = twoLanes()
   say({ lane: 1, endedWith: 0, isFull: false })
   line.stands = true
-  expect(await worker.hasRoom()).toBe(false)
+  for (let asked = 0; asked < 3; asked += 1) expect(await worker.hasRoom()).toBe(false)
+  expect(told.filter((order) => order.type === 'note' && order.note === ARE_YOU_HERE)).toHaveLength(1)
   line.stands = false
+  answer()
   expect(await worker.hasRoom()).toBe(true)
 })
 

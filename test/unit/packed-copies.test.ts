@@ -25,6 +25,8 @@ describe('a page that can load nothing', () => {
     ['says nothing', '<!doctype html><title>x</title>'],
     ['says so after what may load already', `<link rel="stylesheet" href="http://a.example/">${CLOSED}`],
     ['says so in a comment', `<!-- ${CLOSED} --><img src="http://a.example/">`],
+    ['redirects before', `<meta name="a" http-equiv="refresh" content="0;http://a.example/">${CLOSED}`],
+    ['says so behind a comment that has ended before', `<!--><img src="http://a.example/">-->${CLOSED}`],
     ['lets something in', csp("default-src 'none'; img-src http://a.example")],
     ['lets everything in', csp("default-src 'none'; img-src *")],
     ['leaves something out', csp("img-src 'none'")],

@@ -20,15 +20,17 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
 
 const OFF = { BROWSER_ENABLED: 'false', PLAIN_ENABLED: 'false', TIMEOUT: '9' }
 const ON = { BROWSER_ENABLED: 'true', PLAIN_ENABLED: 'true', TIMEOUT: '5', HOOK_RETRIES: 'many' }
-const ofCrawl = (env: Readonly<Record<string, string>>) =>
-  crawlSettings(dataDir, settingsOf({ HOOK_RETRIES: '2' }), { env })
+const OURS = settingsOf({ HOOK_RETRIES: '2' })
+const ofCrawl = (env: Readonly<Record<string, string>>) => crawlSettings(dataDir, OURS, { env })
+const ofPage = (env: Readonly<Record<string, string>>, own: Readonly<Record<string, string>> | null) =>
+  pageSettings(dataDir, OURS, ofCrawl(env), own)
 
 it('a page turns a plugin on that its crawl has off, unless that would have had to be set up with the crawl', () => {
-  expect(pageSettings(ofCrawl(OFF), ON)).toMatchObject({ BROWSER_ENABLED: 'false', PLAIN_ENABLED: 'true' })
-  expect(pageSettings(ofCrawl({}), { ...ON, BROWSER_ENABLED: 'no' })).toMatchObject({ BROWSER_ENABLED: 'no' })
+  expect(ofPage(OFF, ON)).toMatchObject({ BROWSER_ENABLED: 'false', PLAIN_ENABLED: 'true' })
+  expect(ofPage({}, { ...ON, BROWSER_ENABLED: 'no' })).toMatchObject({ BROWSER_ENABLED: 'no' })
 })
 
 it('what a page has wins over its crawl; what would be refused today counts as not set', () => {
-  expect(pageSettings(ofCrawl(OFF), ON)).toMatchObject({ TIMEOUT: '5', HOOK_RETRIES: '2' })
-  expect(pageSettings(ofCrawl(OFF), null)).toMatchObject(OFF)
+  expect(ofPage(OFF, ON)).toMatchObject({ TIMEOUT: '5', HOOK_RETRIES: '2' })
+  expect(ofPage(OFF, null)).toMatchObject(OFF)
 })

@@ -320,6 +320,29 @@ describe('what was made of a page', () => {
     expect(snapshotPage({ ...snapshot, outputs: [zip!] })).toContain('href="staticfile/a.zip" download')
   })
 
+  it.each([
+    ['text/html', 'a.txt', 'html'],
+    ['text/plain', 'a.xhtml', 'html'],
+    ['application/pdf', 'a.html', 'html'],
+    ['application/pdf', 'a.svg', 'source'],
+    ['application/pdf', 'a.xml', 'source'],
+    ['application/pdf', 'a.mhtml', 'file'],
+    ['text/plain', 'a.rss', 'source'],
+    ['application/atom+xml', 'a', 'source'],
+    ['image/svg+xml', 'a.svg', 'image'],
+    ['image/svg+xml', 'a.xml', 'source'],
+    ['image/png', 'a.svg', 'source'],
+  ])('is never a document outside of our policy: %s named %s is shown as %s', (type, name, shown) => {
+    expect(outputsOf([made('staticfile', `staticfile/${name}`, { [name]: type })])).toMatchObject([{ shown }])
+  })
+
+  it('is no document in a frame when it is a drawing', () => {
+    const [drawing] = outputsOf([made('staticfile', 'staticfile/a.svg', { 'a.svg': 'image/svg+xml' })])
+    const page = snapshotPage({ ...snapshot, outputs: [drawing!] })
+    expect(page).toContain('<div class="copy image" id="copy"><img src="staticfile/a.svg"')
+    expect(page).not.toContain('<iframe')
+  })
+
   it('is shown by pictures of what people look for, and by names of the rest, however many there are', () => {
     const html = { 'output.html': 'text/html' }
     const many = Array.from({ length: 200 }, (_, at) => made(`mine${at}`, '', { 'a.png': 'image/png' }))
@@ -535,4 +558,15 @@ describe('the layout', () => {
     expect(when(ADDED)).toBe('2026-02-03 04:05 UTC')
     expect(when(null)).toBe('')
   })
+})
+
+it('a row that names files outside the folder of its page, as one of a foreign backup may, names no output', () => {
+  const size = { size: 5, mimetype: 'text/html' }
+  const made = (plugin: string, ...files: string[]) => ({
+    ...{ plugin, status: 'succeeded' as const, output: '' },
+    files: Object.fromEntries(files.map((file) => [file, size])),
+  })
+  const named = [made('html', '../../../../.ssh/id_rsa', '/etc/passwd', 'a/../../b'), made('..', 'output.html')]
+  expect(outputsOf([...named, made('../x', 'y'), made('', 'z')])).toEqual([])
+  expect(outputsOf([made('dom', '../evil', 'output.html')])).toMatchObject([{ path: 'dom/output.html', files: 1 }])
 })

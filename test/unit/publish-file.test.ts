@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { publishFile } from '../../src/workers/publish-file.ts'
@@ -11,4 +11,12 @@ it('may be called for the same file twice at once: by two pages that one worker 
   await Promise.all([publishFile(file, 'the same'), publishFile(file, 'the same')])
   expect(readdirSync(dir)).toEqual(['pages.css'])
   expect(readFileSync(file, 'utf8')).toBe('the same')
+})
+
+it('leaves nothing where a folder has its name', async () => {
+  const dir = newFolder()
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  mkdirSync(join(dir, 'index.html'))
+  await expect(publishFile(join(dir, 'index.html'), 'an index')).rejects.toThrow()
+  expect(readdirSync(dir)).toEqual(['index.html'])
 })

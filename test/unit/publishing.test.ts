@@ -23,6 +23,8 @@ import { flush } from '../../src/base/flush.ts'
 import { WorkTree } from '../../src/hooks/work-tree.ts'
 import { made, names, publish, published, reopen, root, tree, useWorkTree } from '../support/work-trees.ts'
 
+// A file that this process ran before may have loaded the tree with the real one.
+vi.hoisted(() => vi.resetModules())
 vi.mock('../../src/base/flush.ts', { spy: true })
 
 useWorkTree()

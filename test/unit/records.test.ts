@@ -54,6 +54,24 @@ describe('the records of a hook', () => {
     ])
   })
 
+  it('have keys that the database takes, too, and are kept whatever their names mean', async () => {
+    const json = { __proto__x: 1, 'a\u0000b': { '\ud800': ['\u0000'] }, constructor: 2, '\udc00': null }
+    const text = JSON.stringify({ ...done, output_json: json }).replace('__proto__x', '__proto__')
+    const { result } = await printed(`${text}\n`)
+    expect(JSON.stringify(result?.json)).toBe('{"__proto__":1,"ab":{"\ufffd":[""]},"constructor":2,"\ufffd":null}')
+  })
+
+  it('lose what is nested deeper than the database and others read', async () => {
+    const nested = (depth: number) => `${'[{"a":'.repeat(depth / 2)}1${'}]'.repeat(depth / 2)}`
+    const of = async (depth: number) => {
+      const text = JSON.stringify(done).replace('}', `,"output_json":${nested(depth)}}`)
+      const { result } = await printed(`${text}\n`)
+      return { status: result?.status, isKept: result?.json !== null }
+    }
+    expect(await of(400)).toEqual({ status: 'succeeded', isKept: true })
+    for (const depth of [1_000, 100_000]) expect(await of(depth)).toEqual({ status: 'succeeded', isKept: false })
+  })
+
   it('are whole, even where characters and lines lie across the pieces in which the file is read', async () => {
     const title = 'ä€😀'.repeat(40)
     const many = Array.from({ length: 3_000 }, (_, i) => ({

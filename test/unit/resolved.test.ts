@@ -59,6 +59,16 @@ describe('a setting that a plugin declares', () => {
     })
   })
 
+  it.each([
+    ['["--as={AGENT}"]', 'me", "-O", "/evil', ['--as=me", "-O", "/evil']],
+    ['["--as={AGENT}", "-4"]', 'back\\slash', ['--as=back\\slash', '-4']],
+    ['--as={AGENT},-4', 'me,-O,/evil', ['--as=me,-O,/evil', '-4']],
+    ['{AGENT}', '["-O"]', ['["-O"]']],
+  ])('stays as many arguments as it was written with: %j with %j', (args, agent, words) => {
+    const { P_ARGS = '' } = resolvedTexts(declares, { P_ARGS: args, AGENT: agent }, {}, false)
+    expect(JSON.parse(P_ARGS)).toEqual(words)
+  })
+
   it('reaches a hook that knows its defaults only when somebody has set it', () => {
     expect(resolvedTexts(declares, { USE_P: 'on', P_SECONDS: '4' }, {}, false)).toEqual({ P_ENABLED: 'on' })
   })

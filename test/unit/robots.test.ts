@@ -1,7 +1,10 @@
 import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createPlainServer, type RequestListener } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, it } from 'vitest'
 import { robotsOf } from '../../src/workers/robots.ts'
@@ -45,6 +48,26 @@ it('rules are read behind a redirect and a compression', async () => {
     else to.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(RULES))
   })
   expect(await read(url)).toEqual(['robots.txt forbids it', false])
+})
+
+it('what a host says to one user agent, or to one persona, holds for no other', async () => {
+  const personas = mkdtempSync(join(tmpdir(), 'archivebox-ts-robots-'))
+  mkdirSync(join(personas, 'Reader'))
+  const url = await site((request, to) => {
+    const { 'user-agent': agent, cookie } = request.headers
+    to.end(agent === 'Known' || cookie === 'member=1' ? '' : RULES)
+  })
+  writeFileSync(join(personas, 'Reader', 'cookies.txt'), '127.0.0.1\tFALSE\t/\tFALSE\t0\tmember\t1\n')
+  try {
+    for (const _ of ['asked', 'known']) {
+      expect(await read(url)).toEqual(['robots.txt forbids it', false])
+      expect(await read(url, { USER_AGENT: 'Known' })).toEqual([undefined, false])
+      expect(await read(url, { PERSONAS_DIR: personas, ACTIVE_PERSONA: 'Reader' })).toEqual([undefined, false])
+      expect(await read(url, { COOKIES_FILE: join(personas, 'Reader', 'cookies.txt') })).toEqual([undefined, false])
+    }
+  } finally {
+    rmSync(personas, { recursive: true })
+  }
 })
 
 it.skipIf(noCertificates)(`a certificate counts as CHECK_SSL_VALIDITY says ${noCertificates}`, async () => {

@@ -111,6 +111,21 @@ describe('the signals of a runner', () => {
     expect(asked(unsignalled)).toEqual([true, false])
   })
 
+  it('of a person count, though they come together with the newer runner’s', () => {
+    const signals = new Signals(new Bell(), silent)
+    press()
+    process.emit('SIGINT', 'SIGINT')
+    expect(signals.newRound(true)).toBe(false)
+  })
+
+  it('are a person’s again when the newer runner is gone before its own came', () => {
+    const signals = new Signals(new Bell(), silent)
+    signals.newRound(true)
+    signals.expectNone()
+    press()
+    expect(asked(signals)).toEqual([true, false])
+  })
+
   it('that come late for one handover are not taken for those of the next', () => {
     const signals = new Signals(new Bell(), silent)
     signals.newRound(true)

@@ -25,7 +25,7 @@ it('what style sheets name is found from where they lie, in each other, too', ()
   )
   const png = dataUrl('image/png', 'P')
   const inner = /@import "data:text\/css;charset=utf-8;base64,([^"]*)"/.exec(html)?.[1] ?? ''
-  expect(html).toContain(`@namespace svg url(x)`)
+  expect(html).toContain(`@namespace svg url("x")`)
   expect(html).toContain(`p { background: url("${png}") }`)
   expect(Buffer.from(inner, 'base64').toString()).toContain(
     `i { mask: image-set(url("${png}") 1x) } u { cursor: url("data:,") }`,
@@ -48,6 +48,48 @@ it('a part of a drawing of its own is shown from the page', () => {
     `<svg><use href="${URL}s.svg#a"></use></svg><svg><use href="${URL}s.svg#b"></use></svg>`,
     file('s.svg', 'image/svg+xml', '<svg><symbol id="a"/><symbol id="b" onload="x"/></svg>'),
   )
-  expect(html).toContain('<use href="#a"/>')
+  expect(html).toContain('<use href="#a"></use>')
   expect(html.match(/<symbol id="b"/g)).toHaveLength(1)
+})
+
+it('begins with a head of its own, whatever stood before the one of the page', () => {
+  const html = made('<html lang="en"><p>first</p><head><title>t</title></head><body><b>x')
+  const [start = '', directives = ''] = /^.*?http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(html) ?? []
+  expect(start).toMatch(
+    /^<!doctype html[^>]*><!-- Saved from \S+ --><html lang="en"><head><meta charset="utf-8"><meta /,
+  )
+  expect(start.match(/<meta/g)).toHaveLength(2)
+  for (const part of ["default-src 'none'", "form-action 'none'", "base-uri 'none'"]) expect(directives).toContain(part)
+  expect(directives).not.toContain("'self'")
+  expect(html).toMatch(/<\/head><body><p>first<\/p>/)
+})
+
+it('takes no markup from the type of a file, an address in the page or a document in a frame', () => {
+  const inner = { ...page('<b title="&amp;">"in"</b><script>x</script>'), base: `${URL}f` }
+  const html = [
+    ...singleFile(
+      {
+        page: {
+          ...page(
+            `<img src="${URL}p"><img src='data:image/svg+xml,<svg title="&amp;">'><iframe data-frame-of-page="0">`,
+          ),
+          frames: new Map([['0', inner]]),
+        },
+        files: new Map([file('p', 'image/png"><script>x</script>', 'P')]),
+        leftOut: 0,
+      },
+      URL,
+    ),
+  ].join('')
+  expect(html).toContain('<img src="data:application/octet-stream;base64,UA==">')
+  expect(html).toContain('<img src="data:image/svg+xml,%3Csvg%20title=%22%26%22%3E">')
+  expect(html).toContain('&#60;b title=&#34;&#38;amp;&#34;&#62;&#34;in&#34;&#60;/b&#62;')
+  expect(html).not.toContain('<script')
+})
+
+it('takes a style sheet from a data URL, with what it names', () => {
+  const css = `@import 'b.css'; p { background: url(http://b.example/x) } q { background: url(data:image/gif;base64,R0lG) }`
+  const html = made(`<link rel="stylesheet" href="data:text/css,${encodeURIComponent(css)}">`)
+  expect(html).toContain('p { background: url("data:,") } q { background: url("data:image/gif;base64,R0lG") }')
+  expect(html).not.toContain('b.example')
 })

@@ -36,8 +36,14 @@ export function merged(before: readonly Cookie[], after: readonly Cookie[]): Coo
   return [...new Map(keyed).values()]
 }
 
+const SAME_SITE: ReadonlyMap<string, Cookie['sameSite']> = new Map([
+  ['strict', 'Strict'],
+  ['lax', 'Lax'],
+  ['none', 'None'],
+  ['no_restriction', 'None'],
+])
+
 /** SameSite in any spelling; undefined for what is none. */
 export function sameSiteOf(text: string): Cookie['sameSite'] {
-  const known = { strict: 'Strict', lax: 'Lax', none: 'None', no_restriction: 'None' } as const
-  return known[text.trim().toLowerCase() as keyof typeof known]
+  return SAME_SITE.get(text.trim().toLowerCase())
 }

@@ -16,6 +16,7 @@ import type { GlobalOptions } from '../options.ts'
 import { oneLine } from '../screen/clean.ts'
 import { onStderr } from '../screen/palette.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { trustGiven } from '../trust-given.ts'
 
 /** Of what was not taken so many are named. */
 const NAMED = 10
@@ -41,6 +42,7 @@ export async function addArchiveBox(
       )
       terminal.live([])
       const rest = adoption.open.list()
+      if (rest) trustGiven(options.known, open.home.dataDir, limits.config)
       const queued = rest && (await insertCrawl(open.home.db, { ...limits, list: rest }, idOfList(rest)))
       say(options, adoption, damaged, queued?.id)
       if (wantsJson(options))

@@ -17,7 +17,9 @@ import type { GlobalOptions } from '../options.ts'
 import { OwnRunner } from '../own-runner.ts'
 import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
-import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { stopWithWrapper } from '../stop-with-wrapper.ts'
+import { printRecord, printText, terminal, wantsJson } from '../terminal.ts'
+import { trustGiven } from '../trust-given.ts'
 
 export interface AddOptions extends CrawlOptions {
   readonly file?: string
@@ -51,7 +53,7 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
   if (from !== undefined)
     return await (await import('./add-archivebox.ts')).addArchiveBox(options, from, limits, verb.dryRun === true)
   const demo = verb.demo ? await (await import('../../demo/server.ts')).serveDemo() : undefined
-  const intake = new Intake(AddressFilter.from(strongest(limits.config.env ?? {}, options.settings.texts)))
+  const intake = new Intake(AddressFilter.ofPrivate(strongest(limits.config.env ?? {}, options.settings.texts)))
   try {
     if (demo) {
       intake.take({ url: demo.url })
@@ -84,6 +86,7 @@ async function queue(options: GlobalOptions, intake: Intake, limits: Limits, ver
   const isAgain = verb.again === true || verb.demo === true || limits.maxDepth > 0
   if (verb.dryRun && !isDataDir(options.dataDir)) return sayPlan(options, intake, limits, { list: all, archived: 0 })
   const runner = new OwnRunner(options)
+  if ((verb.run || verb.wait) && !verb.dryRun) stopWithWrapper()
   if (verb.run && !verb.dryRun) runner.startAhead()
   try {
     const isBrief = !verb.run && !verb.wait
@@ -118,6 +121,7 @@ async function addNew(
       return endBroken(intake)
     }
     const crawl = { ...limits, list }
+    trustGiven(options.known, open.home.dataDir, crawl.config)
     // What few commands need is not loaded with the others: a plain `add` is to be quick.
     const queued = verb.indexOnly
       ? await (await import('./list-only.ts')).listOnly(open.home, crawl)
@@ -153,7 +157,7 @@ function sayPlan(options: GlobalOptions, intake: Intake, { tags, maxDepth }: Lim
     const lines = urlsOfPart(part).map(({ url, details }) =>
       wantsJson(options) ? `${JSON.stringify(planned(url, tags, details))}\n` : `${url}\n`,
     )
-    process.stdout.write(lines.join(''))
+    printText(lines.join(''))
   }
   sayIntake(options, intake, fresh)
   terminal.say(`dry run: ${counted(fresh.list)}, depth ${maxDepth}; nothing was written`)

@@ -1,3 +1,4 @@
+import type { Setter } from '../../base/config.ts'
 import { written } from '../../base/config-file.ts'
 import { openDataDir } from '../../base/data-dir.ts'
 import { knownName } from '../edit-settings.ts'
@@ -49,6 +50,14 @@ function standard({ known: all }: Asked, { key, default: given }: SettingRecord)
   return about?.standardIs?.replaceAll('`', '') ?? about?.fallback ?? shown(given)
 }
 
+/** Who may set a setting, in words. */
+const SET_BY: Readonly<Record<Setter, string>> = {
+  page: "anybody: a page's row or record, a crawl (add -c), a persona, a machine",
+  crawl: "a crawl (add -c), and its row, whoever wrote it; a persona, a machine; not a page's row",
+  persona: 'a crawl (add -c), a persona, a machine; no row or record by itself',
+  machine: 'a machine: the environment, machine set, config set',
+}
+
 function columnsFor(asked: Asked): readonly Column<SettingRecord>[] {
   const isDefault = ({ source }: SettingRecord) => source === 'default'
   return [
@@ -60,6 +69,7 @@ function columnsFor(asked: Asked): readonly Column<SettingRecord>[] {
       style: (record, palette) => (isDefault(record) ? palette.dim : String),
     },
     { name: 'source', value: ({ source }) => source, rank: 1 },
+    { name: 'set by', value: ({ set_by }) => set_by, rank: 3 },
     { name: 'default', value: (record) => (isDefault(record) ? '' : standard(asked, record)), cut: 'end', rank: 2 },
   ]
 }
@@ -73,7 +83,7 @@ function inFull(asked: Asked, record: SettingRecord): string {
     default: standard(asked, record),
     takes: about?.kind.takes,
     means: about?.means.replaceAll('`', ''),
-    'per crawl': about && (about.perCrawl ? `add -c ${record.key}=...` : 'no'),
+    'set by': SET_BY[record.set_by],
   }
   const told = Object.entries(lines).filter(([, text]) => text)
   return `${told.map(([name, text]) => `${onStdout.dim(name.padEnd(10))} ${text}`).join('\n')}\n`

@@ -5,7 +5,7 @@ import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { SNAPSHOT } from '../records/kinds.ts'
 import { type FilterOptions, queryOf } from '../records/list.ts'
-import { readerWantsMore } from '../terminal.ts'
+import { printText, readerWantsMore } from '../terminal.ts'
 
 export interface ExportOptions extends FilterOptions {
   readonly format: ExportName
@@ -25,10 +25,10 @@ export async function exportPages(options: GlobalOptions, verb: ExportOptions): 
     await eachListed(home.db, SNAPSHOT, await query(home), (row) => {
       text += page(row)
       if (text.length < CHUNK) return true
-      process.stdout.write(text)
+      printText(text)
       text = ''
       return readerWantsMore()
     })
   })
-  process.stdout.write(text + foot)
+  printText(text + foot)
 }

@@ -6,15 +6,15 @@ import { sleep } from '../../base/abort.ts'
 import { EXIT, messageOf } from '../../base/errors.ts'
 import { uuidv7 } from '../../base/ids.ts'
 import { Log } from '../../base/log.ts'
-import { crawlSettings } from '../../hooks/crawl-settings.ts'
+import { put } from '../../base/own.ts'
 import { type Hook, type HookSettings, selectHooks } from '../../hooks/discover.ts'
-import type { HookTarget } from '../../hooks/environment.ts'
+import { type HookTarget, hookSettings } from '../../hooks/environment.ts'
 import type { Exit, RunningHook } from '../../hooks/launch.ts'
 import { notFound } from '../../hooks/look-up.ts'
 import { searchFiles, searchPaths, wantedBy } from '../../hooks/search.ts'
 import { describeExit, endedAsAsked, endForeground, exitWithin, terminateHooks } from '../../hooks/terminate.ts'
 import { tryHook } from '../../hooks/try-hook.ts'
-import { killFamily } from '../../processes/family.ts'
+import { killLeftovers } from '../../processes/family.ts'
 import { crawlSettingsOf } from '../new-crawl.ts'
 import { pageUrl } from '../page-url.ts'
 import { crawlPersona } from '../persona/crawl-persona.ts'
@@ -22,7 +22,7 @@ import { askingOnce, enabledSetting } from '../plugin-record.ts'
 import { harmless } from '../screen/clean.ts'
 import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
-import { terminal, terminalSink } from '../terminal.ts'
+import { printJson, terminal, terminalSink } from '../terminal.ts'
 import { here, named } from './plugin.ts'
 
 const READY_POLL_MS = 25
@@ -48,9 +48,7 @@ export async function pluginRun(asked: Asked, name: string, given: string, verb:
   const persona = await crawlPersona(asked, own['ACTIVE_PERSONA'])
   const { dataDir, plugins } = here(asked)
   named(plugins, [name])
-  const { texts } = crawlSettings(dataDir, asked.settings, {
-    env: { ...persona, ...own, [enabledSetting(name)]: 'true' },
-  })
+  const texts = hookSettings([asked.settings.texts, persona, own, { [enabledSetting(name)]: 'true' }])
   const url = asked.problems.attempt(() => pageUrl(given))
   const events = ['CrawlSetup', 'Snapshot'] as const
   const hooks = events.flatMap((event) => selectHooks(plugins, event, texts, [name]).map((hook) => ({ event, hook })))
@@ -152,7 +150,7 @@ class Trial {
 
   async #toItsEnd(running: RunningHook): Promise<void> {
     const exit = await exitWithin(running, running.hook.timeoutMs, this.#force.signal)
-    if (exit) await killFamily(running.family) // Processes that it left behind.
+    if (exit) await killLeftovers(running.family) // Processes that it left behind.
     if (exit) return this.#show(running, exit)
     const ended = await endForeground(running, this.#force.signal)
     const late = { error: `killed after its timeout of ${running.hook.timeoutMs / 1000} s`, code: LATE }
@@ -164,7 +162,7 @@ class Trial {
     this.#report(running.hook, exit, ` after ${seconds} s`)
     for (const line of linesOf(running.logs.stderr)) terminal.say(`  ${harmless(line)}`)
     for (const line of linesOf(running.logs.stdout)) {
-      if (isRecord(line)) process.stdout.write(`${line}\n`)
+      if (isRecord(line)) printJson(line)
       else terminal.say(`  ${harmless(line)}`)
     }
   }
@@ -193,7 +191,7 @@ async function programsFor(hooks: readonly Hook[], texts: HookSettings): Promise
     const place = searchFiles(wanted, texts) ?? (await moduleOf?.(wanted).catch(() => undefined))
     if (!place) terminal.say(`${onStderr.yellow('careful:')} ${notFound(wanted)}`)
     else found.push(place.abspath)
-    if (place && wanted.binary.setting) paths[wanted.binary.setting] = place.abspath
+    if (place && wanted.binary.setting) put(paths, wanted.binary.setting, place.abspath)
   }
   return { ...paths, ...searchPaths(found, texts) }
 }

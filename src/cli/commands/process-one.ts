@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { AppError, UsageError } from '../../base/errors.ts'
+import { leadsOut } from '../../base/leads-out.ts'
 import { LinesOf } from '../../base/log-lines.ts'
 import type { Home } from '../../db/home.ts'
 import { pagesInWork } from '../../db/pages-in-work.ts'
@@ -14,9 +15,10 @@ import { ago } from '../format.ts'
 import { runnerLog, withHome } from '../home.ts'
 import { findIds, isPartOfId } from '../ids.ts'
 import type { GlobalOptions } from '../options.ts'
-import { harmless } from '../screen/clean.ts'
+import { oneLine } from '../screen/clean.ts'
 import { onStdout } from '../screen/palette.ts'
-import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { stopWithWrapper } from '../stop-with-wrapper.ts'
+import { printRecord, printText, terminal, wantsJson } from '../terminal.ts'
 import { doingOf } from './process-doing.ts'
 
 const LINES = 50
@@ -34,7 +36,7 @@ export async function processShow(options: GlobalOptions, which: string): Promis
     const below = await descendantsOf(home, row.id)
     const presence = await presenceOf(home, row)
     const line = (key: string, value: string | null) => {
-      if (value) process.stdout.write(`${onStdout.dim(key.padEnd(12))} ${value}\n`)
+      if (value) process.stdout.write(`${onStdout.dim(key.padEnd(12))} ${oneLine(value)}\n`)
     }
     const { what, pages } = doingOf(row, await pagesInWork(home.db))
     line('what', what)
@@ -64,17 +66,18 @@ export async function processLogs(
   await withHome(options, async (home) => {
     const row = await find(home, which)
     const log = verb.stderr ? row.stderr_log : row.stdout_log
+    if (log !== null && leadsOut(log)) throw new AppError(`it has no log in this data dir: ${log}`)
     const file = log === null ? runnerLog(home.dataDir) : join(home.dataDir, log)
-    const print = (text: string) => process.stdout.write(process.stdout.isTTY ? harmless(text) : text)
     const lines = verb.follow ? LINES_BEFORE : LINES
     const own = row.process_type === 'worker' ? new LinesOf(row.id) : undefined
     const before = tail(file, own ? Number.POSITIVE_INFINITY : lines)
     const said = own ? lastLines(own.take(before?.text ?? ''), lines) : before?.text
-    if (said) print(said)
+    if (said) printText(said)
     else if (!verb.follow) terminal.say(`it printed nothing${verb.stderr ? ' to stderr' : ''}`)
     if (!verb.follow) return
+    stopWithWrapper()
     const isOver = async () => (await presenceOf(home, (await rowById(home, row.id)) ?? row)) === 'gone'
-    for await (const text of follow(file, before?.end ?? 0, isOver)) print(own ? own.take(text) : text)
+    for await (const text of follow(file, before?.end ?? 0, isOver)) printText(own ? own.take(text) : text)
   })
 }
 

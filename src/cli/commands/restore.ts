@@ -1,28 +1,78 @@
 import { resolve } from 'node:path'
 import { AppError, EXIT } from '../../base/errors.ts'
+import { isTrusted } from '../../base/trusted-settings.ts'
 import { inspectBackup } from '../../db/backup/backup-file.ts'
+import { type LeftOut, type LeftOutSetting, type MayHave, settingsOfRows } from '../../db/backup/left-out.ts'
 import { readBackup } from '../../db/backup/read-backup.ts'
+import type { Database } from '../../db/database.ts'
+import type { KnownSettings } from '../../hooks/known-settings.ts'
 import { settleRestored } from '../../machines/queues.ts'
 import { many, number } from '../../pages/layout.ts'
 import { withBareDatabase } from '../bare-database.ts'
 import { Interrupts } from '../interrupts.ts'
 import type { GlobalOptions } from '../options.ts'
+import { oneLine } from '../screen/clean.ts'
+import { cutEnd } from '../screen/fit.ts'
+import { onStderr } from '../screen/palette.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { trustSettings } from '../trust-given.ts'
 
-/** `restore FILE`: the rows of a backup in an empty archive, all of them or none. */
-export async function restore(options: GlobalOptions, file: string): Promise<void> {
+export interface RestoreVerb {
+  /** The backup is one's own. */
+  readonly trustSettings?: boolean
+}
+
+/**
+ * `restore FILE`: the rows of a backup in an empty archive, all of them or none. What tells a program what to do is
+ * left out, and said, unless it was set here before.
+ */
+export async function restore(options: GlobalOptions, file: string, verb: RestoreVerb): Promise<void> {
   const backup = await inspectBackup(resolve(file))
   const isOurs = options.databaseUrl === undefined
-  await withBareDatabase(options, 'if-empty', async ({ url }) => {
-    await untilStopped((stop) => readBackup(url, backup, { settle: settleRestored, isOurs, stop }))
+  const isMine = verb.trustSettings === true
+  await withBareDatabase(options, 'if-empty', async ({ url, dataDir }) => {
+    const { known } = options
+    const mayHave: MayHave = (row, name, value) =>
+      known.whyNotInRow(row, name, value, (...setting) => isTrusted(dataDir, ...setting)) === undefined
+    const settle = async (tx: Database) => {
+      await settleRestored(tx)
+      if (isMine) trustSettings(known, dataDir, await settingsOfRows(tx))
+    }
+    const left = await untilStopped((stop) =>
+      readBackup(url, backup, { settle, mayHave: isMine ? undefined : mayHave, isOurs, stop }),
+    )
     const { header, trailer } = backup
     if (wantsJson(options))
-      printRecord({ type: 'Backup', file, schema: header.schema, made_at: header.made_at, rows: trailer.rows })
+      printRecord({
+        ...{ type: 'Backup', file, schema: header.schema, made_at: header.made_at, rows: trailer.rows },
+        left_out: {
+          ...left,
+          settings: left.settings.map((setting) => ({ ...setting, value: shownValue(known, setting) })),
+        },
+      })
     const made = header.made_at.slice(0, 19).replace('T', ' ')
     terminal.say(`${pagesIn(trailer.rows)} restored, as of ${made} UTC`)
+    sayLeftOut(known, left)
     terminal.say('archivebox-ts verify compares them with the files')
   })
 }
+
+const NAMED = 50
+const LONGEST_VALUE = 200
+
+function sayLeftOut(known: KnownSettings, { settings, binaries, folders }: LeftOut): void {
+  const lines = [
+    ...folders.map((folder) => `the folder ${folder} of a row, which has one in archive/ now`),
+    ...settings.map((setting) => `${setting.name}=${shownValue(known, setting)}, of ${many(setting.rows, 'row')}`),
+  ].map((line) => `${onStderr.yellow('left out:')} ${cutEnd(oneLine(line), LONGEST_VALUE)}`)
+  for (const line of lines.slice(0, NAMED)) terminal.say(line)
+  if (lines.length > NAMED) terminal.say(`${onStderr.yellow('left out:')} ${lines.length - NAMED} more of these`)
+  if (binaries > 0)
+    terminal.say(`${onStderr.yellow('left out:')} where ${many(binaries, 'program')} lay: looked up here anew`)
+  if (settings.length > 0) terminal.say('what tells programs what to do is taken with --trust-settings: only your own')
+}
+
+const shownValue = (known: KnownSettings, { name, value }: LeftOutSetting) => (known.isSecret(name) ? '***' : value)
 
 /** `1,204 pages of 3 crawls (9,120 rows)` */
 export function pagesIn(rows: Readonly<Record<string, number>>): string {

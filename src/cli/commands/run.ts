@@ -1,6 +1,8 @@
-import { sleep } from '../../base/abort.ts'
+import { sleep, untilLate } from '../../base/abort.ts'
 import { atLeast, Log, type LogLine, toAll, toFile } from '../../base/log.ts'
+import { stopSignals } from '../../base/stop-signals.ts'
 import { allPages } from '../../db/counts.ts'
+import { ping } from '../../db/database.ts'
 import type { Home } from '../../db/home.ts'
 import { run } from '../../runner/run.ts'
 import { Cues, startedByCommand } from '../cues.ts'
@@ -16,19 +18,23 @@ import { RunTally } from '../run-tally.ts'
 import { runnerConnection } from '../runner-connection.ts'
 import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
+import { heedNohup, stopWithWrapper } from '../stop-with-wrapper.ts'
 import { logLevel, terminal, terminalSink } from '../terminal.ts'
 
 export interface RunVerbOptions extends WorkOptions {
   readonly exitOnIdle?: boolean
   readonly daemon?: boolean
   readonly standby?: boolean
+  readonly stay?: boolean
   readonly handoffGrace: string
 }
 
 const LEAVE_MS = 500
+/** A silent database keeps nobody: neither what is told in the end, nor who leaves it, waits for it for longer. */
+const TELL_MS = 2_000
+const CLOSE_MS = { answers: 40_000, isSilent: 1_000 } as const
 /** When a runner looks for what is wrong with the machine: it leads by then, if it can. */
 const LOOK_AFTER_MS = 300
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** What that command hears of us when a page ended: it looks. */
 const PAGE_ENDED = 'page'
@@ -41,6 +47,8 @@ const PAGE_ENDED = 'page'
 export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, input?: string): Promise<void> {
   terminal.json = options.json === true
   const work = workOptions(verb, input)
+  heedNohup()
+  if (!verb.daemon && startedByCommand() === null) stopWithWrapper()
   const asked = input === undefined ? undefined : askedFor((await readInput([input], 'record')).lines)
   const cues = new Cues()
   if (!(await cues.next())) return
@@ -60,6 +68,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
   terminal.ids = { runner_id: id, process_id: id }
   const log = new Log('runner', toAll(terminalSink(logLevel(options)), toLogFile, onNews), terminal.ids)
   let view: LiveView | undefined
+  let isSilent = false
   const onSignal = (signal: NodeJS.Signals) => view?.stops(signal)
   try {
     if (!(await cues.next())) return
@@ -70,7 +79,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
     const scope = { ...(await scopeOf(home, verb)), ...(crawlIds && { crawlIds }) }
     if (!verb.daemon && !options.quiet && terminal.isLive) {
       view = new LiveView(home, settings, scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined)
-      for (const signal of SIGNALS) process.on(signal, onSignal)
+      for (const signal of stopSignals()) process.on(signal, onSignal)
     }
     const running = run({
       id,
@@ -80,6 +89,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
       parentId: startedByCommand(),
       exitOnIdle: verb.exitOnIdle === true || asked !== undefined,
       standby: verb.standby === true,
+      stays: verb.stay === true,
       daemon: verb.daemon === true,
       isWatched: view !== undefined,
       handoffGraceMs: graceMs(verb.handoffGrace),
@@ -106,12 +116,15 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
     log.info(parts.filter(Boolean).join('; '))
     // The newer runner waits for the end of this process: what we would let go in order is its own by now.
     if (why === 'superseded') process.exit()
-    if (verb.daemon || options.quiet) return
-    for (const line of await tally.lines(home, terminal.columns)) terminal.say(line)
-    if (why === 'drained' || why === 'forced') await sayWhatWaits(home)
+    const told = async () => {
+      if (verb.daemon || options.quiet) return await ping(home.db).catch(() => {})
+      for (const line of await tally.lines(home, terminal.columns)) terminal.say(line)
+      if (why === 'drained' || why === 'forced') await sayWhatWaits(home)
+    }
+    isSilent = !(await untilLate(told(), TELL_MS))
   } finally {
     view?.end()
-    await open.close()
+    await untilLate(open.close(), isSilent ? CLOSE_MS.isSilent : CLOSE_MS.answers)
     // A listener that was reconnecting while it was closed may still hold the process: everything is closed, so leave.
     setTimeout(() => process.exit(), LEAVE_MS).unref()
   }

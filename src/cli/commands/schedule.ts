@@ -19,6 +19,7 @@ import { onStderr, onStdout } from '../screen/palette.ts'
 import { type Column, table } from '../screen/table.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { trustGiven } from '../trust-given.ts'
 import { LINKED_PAGES } from './add.ts'
 
 export interface ScheduleOptions extends CrawlOptions {
@@ -35,7 +36,7 @@ const MOST_URLS = 10_000
 export async function scheduleAdd(options: Asked, args: readonly string[], verb: ScheduleOptions): Promise<void> {
   const recurrence = options.problems.attempt(() => recurrenceOf(verb.every, verb.timezone))
   const limits = await limitsOf(options, verb)
-  const intake = new Intake(AddressFilter.from(strongest(limits.config.env ?? {}, options.settings.texts)))
+  const intake = new Intake(AddressFilter.ofPrivate(strongest(limits.config.env ?? {}, options.settings.texts)))
   const urls = await takeIn(intake, args, verb.file, verb.parser === 'auto' ? undefined : verb.parser)
     .then(() => Array.from(intake.list(), ({ url }) => url))
     .finally(() => intake.close())
@@ -46,7 +47,8 @@ export async function scheduleAdd(options: Asked, args: readonly string[], verb:
   const open = await openHome(options, 'if-empty', (line) => terminal.say(line))
   try {
     await asProcess(open.home, 'cli', async () => {
-      const { db } = open.home
+      const { db, dataDir } = open.home
+      trustGiven(options.known, dataDir, crawl.config)
       const nextAt = nextMoment(recurrence!, await databaseNow(db))!
       const row = await insertSchedule(db, { every: verb.every.trim(), ...recurrence!, urls, crawl, nextAt })
       if (wantsJson(options)) return printRecord(scheduleRecord({ ...row, last_crawl_id: null }))

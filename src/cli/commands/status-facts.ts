@@ -73,6 +73,10 @@ async function read(home: Home, kind: OpenHome['kind'], alive: readonly LiveRow[
     standbys: alive
       .filter((row) => row.worker_type === 'runner_waiting')
       .map((row) => ({ process_id: row.id, pid: row.pid, started_at: row.started_at, waits_for: row.blocked_reason })),
+    // Its reason says since when, why, and what to do. That of a runner is why nothing moves.
+    stuck: alive
+      .filter((row) => row.process_type !== 'orchestrator' && row.blocked_reason !== null)
+      .map(({ id, process_type, pid, blocked_reason }) => ({ process_id: id, process_type, pid, why: blocked_reason })),
     queue: {
       crawl: statesOf(crawlMachine, await rowCounts(home.db, 'crawl')),
       snapshot: statesOf(snapshotMachine, snapshots),

@@ -26,7 +26,7 @@ export async function readyFor(facts: Facts): Promise<void> {
 /** One screen of it, for people: lines no wider than the canvas. */
 export function screen(facts: Facts, canvas: Canvas): string[] {
   const blocks = [
-    [...summary(facts, canvas), ...whyNothingMoves(facts, canvas)],
+    [...summary(facts, canvas), ...whyNothingMoves(facts, canvas), ...whatIsStuck(facts, canvas)],
     workLines(workIn(facts), canvas),
     failureBlock(failuresOf(facts), canvas),
   ]
@@ -132,6 +132,13 @@ function failureBlock(failures: ReturnType<typeof failuresOf>, { columns, palett
     ...wrapped(failure.command, columns - indent, palette.dim).map((line) => ' '.repeat(indent) + line),
   ])
   return [palette.dim('last failures'), ...lines]
+}
+
+/** What nobody could end: its page waits for it, and nothing else does. */
+function whatIsStuck({ stuck }: Facts, { columns, palette }: Canvas): string[] {
+  if (stuck.length === 0) return []
+  const lines = stuck.flatMap(({ why }) => wrapped(oneLine(why ?? ''), columns - 2, palette.yellow))
+  return [palette.bold(cutMiddle('cannot be ended', columns)), ...lines.map((line) => `  ${line}`)]
 }
 
 /** Why nothing moves, and what to do: all of it, whatever the width. */

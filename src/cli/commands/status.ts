@@ -1,11 +1,13 @@
 import { sleep } from '../../base/abort.ts'
 import { EXIT, messageOf } from '../../base/errors.ts'
+import { endRetryPolicy } from '../../db/retry.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
 import { type OpenHome, openHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { canvasOn } from '../screen/canvas.ts'
 import { cutEnd } from '../screen/fit.ts'
 import { isDumb, onStdout } from '../screen/palette.ts'
+import { stopWithWrapper } from '../stop-with-wrapper.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 import { type Facts, gather, handled } from './status-facts.ts'
 import { readyFor, screen } from './status-screen.ts'
@@ -25,6 +27,10 @@ const CRAWLS_WATCHED = 50
 export async function status(options: GlobalOptions, { watch }: StatusOptions): Promise<void> {
   const open = await openHome(options, 'never', (line) => terminal.say(line))
   try {
+    if (watch) {
+      stopWithWrapper()
+      endRetryPolicy(open.home.db) // It shows that the database is away.
+    }
     if (!watch) await show(options, open)
     else if (wantsJson(options) || isDumb()) await repeat(options, open)
     else await watchIt(open)

@@ -3,6 +3,7 @@ import { ENVIRONMENT, readSetting, strongest } from '../../base/config.ts'
 import { readConfigFile } from '../../base/config-file.ts'
 import { readMachineFile } from '../../base/machine-file.ts'
 import { personasIn } from '../../base/persona/files.ts'
+import { secretsIn } from '../../base/secrets.ts'
 import { findPlugins, pluginTrees } from '../../hooks/discover.ts'
 import { KnownSettings } from '../../hooks/known-settings.ts'
 import type { LookUp, Word } from './words.ts'
@@ -12,7 +13,8 @@ export const lookUp: LookUp = async (source, begun, typed) => {
   const commandLine = { DATA_DIR: typed.get('--data-dir'), DATABASE_URL: typed.get('--database-url') }
   const dataDir = readSetting('DATA_DIR', strongest(commandLine, ENVIRONMENT))
   const files = [readMachineFile(dataDir), readConfigFile(dataDir)].map((read) => read.catch(() => ({})))
-  const texts = strongest(commandLine, ENVIRONMENT, ...(await Promise.all(files)))
+  const layers = [commandLine, ENVIRONMENT, ...(await Promise.all(files))]
+  const texts = strongest(...layers.map((each) => ({ ...secretsIn(each), ...each })))
   if (source === 'persona') return personasIn(join(dataDir, 'personas')).map((word) => ({ word, about: '' }))
   if (source === 'plugin' || source === 'setting') {
     const plugins = findPlugins(pluginTrees(dataDir, texts))

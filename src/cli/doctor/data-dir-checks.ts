@@ -1,8 +1,8 @@
 import { accessSync, chmodSync, constants, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { isDataDir, openDataDir } from '../../base/data-dir.ts'
+import { FOLDERS, isDataDir, makeFolders, openDataDir } from '../../base/data-dir.ts'
 import { FILES_FLOOR, lacksBytes, left } from '../../base/disk-space.ts'
-import { makeFolder, whyUnusable } from '../../base/make-folder.ts'
+import { whyUnusable } from '../../base/make-folder.ts'
 import type { Asked } from '../settings.ts'
 import { type Check, type Finding, green, red, yellow } from './check.ts'
 
@@ -11,7 +11,6 @@ const GB = 1_000_000_000
 const NEAR = 5
 /** A page takes a few dozen files. */
 const FEW_INODES = 20_000
-const FOLDERS = ['archive', 'plugins', 'personas', 'logs']
 
 export const DATA_DIR_CHECKS: readonly Check[] = [
   { name: 'settings', look: settings },
@@ -51,7 +50,7 @@ function dataDir({ dataDir: given }: Asked): Finding {
     return {
       ...yellow(`not there: ${missing.join(', ')}`, `mkdir ${missing.join(' ')}`),
       fix: async () => {
-        for (const folder of missing) makeFolder(folder)
+        makeFolders(path)
         return `made ${missing.join(', ')}`
       },
     }

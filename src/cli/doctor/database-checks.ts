@@ -1,8 +1,12 @@
+import { ENVIRONMENT } from '../../base/config.ts'
 import { isDataDir } from '../../base/data-dir.ts'
+import { knownDataDirId } from '../../base/data-dir-id.ts'
+import { hasPassword } from '../../base/secrets.ts'
 import { applicationName, type Database, openDatabase } from '../../db/database.ts'
 import { installedPackage } from '../../db/embedded/binaries.ts'
 import { serverStatus, urlOf } from '../../db/embedded/server.ts'
 import { migrations, schemaVersion } from '../../db/migrate.ts'
+import { stuckRows } from '../../db/process-rows.ts'
 import { serverClock, serverSize } from '../../db/server-identity.ts'
 import { explainDatabaseError } from '../../db/trouble.ts'
 import { giveUp } from '../give-up.ts'
@@ -17,14 +21,34 @@ const OLDEST = 14
 const CLOCK_SECONDS = 5
 const MB = 1_000_000
 
+/** What mends a password that others can read. */
+const TO_A_FILE = 'write the URL into a file with mode 600, and set DATABASE_URL_FILE to its path instead'
+
+/** Can hooks of our account read the password in a runner's environment, or everybody on its command line? */
+function secrecy({ databaseUrlGiven }: Asked): Finding {
+  if (databaseUrlGiven !== undefined && hasPassword(databaseUrlGiven))
+    return yellow('every account of this machine sees the password on the command line', TO_A_FILE)
+  if (hasPassword(ENVIRONMENT['DATABASE_URL'] ?? '') || ENVIRONMENT['PGPASSWORD'])
+    return yellow("hooks of the same account can read the password in a runner's environment", TO_A_FILE)
+  return green('no password in the environment')
+}
+
 /** The database and its clock. A server that is not up is left alone. */
 export const DATABASE_CHECKS: readonly Check[] = [
+  { name: 'secrets', look: secrecy },
   { name: 'database', look: async (asked) => (await withServer(asked, examined)) ?? (await waiting(asked)) },
   {
     name: 'clock',
     look: async (asked) => {
       const found = await withServer(asked, clock).catch(() => undefined)
       return found ?? green('not compared: no database is up')
+    },
+  },
+  {
+    name: 'processes',
+    look: async (asked) => {
+      const found = await withServer(asked, stuckProcesses).catch(() => undefined)
+      return found ?? green('not looked for: no database is up')
     },
   },
 ]
@@ -89,6 +113,15 @@ async function examined(asked: Asked, db: Database, kind: Kind): Promise<Finding
       return `the schema is ${newest}`
     },
   }
+}
+
+/** Processes that nobody could end: their pages wait for them. */
+async function stuckProcesses({ dataDir }: Asked, db: Database): Promise<Finding> {
+  const id = knownDataDirId(dataDir)
+  const [first, ...others] = id === undefined ? [] : await stuckRows(db, id)
+  if (!first) return green('none that cannot be ended')
+  const more = others.length > 0 ? ` (and ${others.length} more)` : ''
+  return yellow(`${first.blocked_reason}${more}`, 'archivebox-ts status')
 }
 
 async function clock(_asked: Asked, db: Database): Promise<Finding> {

@@ -2,6 +2,7 @@ import { readFileSync, readlinkSync, statfsSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { uuidv7 } from '../../base/ids.ts'
 import { VERSION } from '../../base/version.ts'
+import { chosenAccount } from '../../hooks/account.ts'
 import { detectContainment } from '../../processes/containment/containment.ts'
 import { type Check, type Finding, green, yellow } from './check.ts'
 
@@ -30,10 +31,14 @@ export const OWN_CHECKS: readonly Check[] = [
 /** How processes of hooks are kept together; finding that out starts some. */
 export const CONTAINMENT_CHECK: Check = {
   name: 'containment',
-  look: async ({ settings }) => {
+  look: async ({ dataDir, settings }) => {
     const found = await detectContainment(settings.config.CONTAINMENT, uuidv7())
-    if (found.tier !== 'basic') return green(found.tier)
-    if (found.deathSignal) return green('basic: sessions, marks, and the death signal; no control group is ours here')
+    const account = chosenAccount(dataDir, settings.config.HOOK_USER)
+    if (account instanceof Error) return yellow(account.message, 'archivebox-ts config set HOOK_USER nobody')
+    const as = account ? `; hooks and browsers run as user ${account.name}` : ''
+    if (found.tier !== 'basic') return green(`${found.tier}${as}`)
+    if (found.deathSignal)
+      return green(`basic: sessions, marks, and the death signal; no control group is ours here${as}`)
     return yellow('basic, without a death signal: there is no setpriv', 'apt-get install util-linux')
   },
 }

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { personaFiles, personasIn } from '../../base/persona/files.ts'
+import { hasLogins } from '../../base/persona/has-logins.ts'
 import { many } from '../format.ts'
 import { allPersonas } from '../persona/record.ts'
 import type { Asked } from '../settings.ts'
@@ -23,9 +24,24 @@ async function personas({ dataDir }: Asked): Promise<Finding> {
         return `closed ${open.join(', ')}`
       },
     }
-  const broken = (await allPersonas(folder)).flatMap((each) => ('problem' in each ? each.problem : []))
+  const all = await allPersonas(folder)
+  const broken = all.flatMap((each) => ('problem' in each ? each.problem : []))
   if (broken[0] !== undefined) return yellow(broken[0], 'archivebox-ts persona list')
+  const archive = join(dataDir, 'archive')
+  if (isForAll(archive) && all.some((each) => 'files' in each && hasLogins(each)))
+    return {
+      ...yellow(`every account can read in ${archive} what was seen with logins`, `chmod go= ${archive}`),
+      fix: async () => {
+        chmodSync(archive, statSync(archive).mode & ~FOR_OTHERS)
+        return `closed ${archive}`
+      },
+    }
   return green(names.length === 0 ? 'none' : many(names.length, 'persona'))
+}
+
+/** May whoever is on this machine enter? A group may have been let in on purpose: a web server's. */
+function isForAll(folder: string): boolean {
+  return existsSync(folder) && (statSync(folder).mode & 0o007) !== 0
 }
 
 /** A folder that others cannot enter keeps its files from them. */

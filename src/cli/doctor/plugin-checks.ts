@@ -5,6 +5,7 @@ import type { Texts } from '../../base/config.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { quietMs } from '../../base/quiet-ms.ts'
 import { unsandboxedBy } from '../../base/sandbox.ts'
+import { chosenAccount } from '../../hooks/account.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { isEnabled, type Plugin } from '../../hooks/discover.ts'
 import { installCommand, versionOf } from '../../hooks/look-up.ts'
@@ -13,6 +14,7 @@ import { searchFiles } from '../../hooks/search.ts'
 import { type Asking, askingOnce, pluginRecord, QUICKLY } from '../plugin-record.ts'
 import type { Asked } from '../settings.ts'
 import { type Check, type Finding, green, yellow } from './check.ts'
+import { aged, builtAt } from './packaged-age.ts'
 
 /** A program that takes longer to say its version is there all the same. */
 const VERSION_MS = 1_000
@@ -60,12 +62,16 @@ async function browser(asked: Asked): Promise<Finding> {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
   const given = texts['CHROME_BINARY']?.trim()
   const path = given ? findProgram(given, texts['PATH']) : undefined
-  const why = unsandboxedBy(texts)
+  const account = chosenAccount(asked.dataDir, asked.settings.config.HOOK_USER)
+  const why = unsandboxedBy(texts, account && 'uid' in account ? account.uid : undefined)
   const sandbox = why === undefined ? '' : `, without its sandbox: ${why}`
   if (path !== undefined) return await answering(path, texts, sandbox)
   if (given) return yellow(`CHROME_BINARY: no program ${given}`, 'archivebox-ts config unset CHROME_BINARY')
-  const version = packagedVersion()
-  if (version !== undefined) return green(`${version}, packaged${sandbox}`)
+  const packaged = packagedBrowser()
+  if (packaged !== undefined) {
+    const built = await builtAt(join(packaged.root, 'bin'))
+    return aged(`${packaged.version}, packaged${sandbox}`, built, new Date(), `npm install ${PACKAGED}@latest`)
+  }
   if (!plugins.some((plugin) => plugin.name === 'chrome' && isEnabled(plugin, texts)))
     return green('none; no plugin here needs one')
   const other = BROWSERS.map((name) => findProgram(name, texts['PATH'])).find((found) => found !== undefined)
@@ -75,11 +81,11 @@ async function browser(asked: Asked): Promise<Finding> {
   )
 }
 
-function packagedVersion(): string | undefined {
+function packagedBrowser(): { readonly version: string; readonly root: string } | undefined {
   try {
-    const main = createRequire(import.meta.url).resolve(PACKAGED)
-    return (JSON.parse(readFileSync(join(dirname(dirname(main)), 'package.json'), 'utf8')) as { version: string })
-      .version
+    const root = dirname(dirname(createRequire(import.meta.url).resolve(PACKAGED)))
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+    return { version, root }
   } catch {
     return undefined
   }

@@ -1,3 +1,4 @@
+import { own } from '../../base/own.ts'
 import { type ListedSnapshot, SNAPSHOTS } from '../../db/listings.ts'
 import { html } from '../../pages/layout.ts'
 import { csv } from '../records/print.ts'
@@ -32,7 +33,7 @@ export const EXPORTS = {
     head: `${COLUMNS.join(',')}\n`,
     page: (page) => {
       const record: Readonly<Record<string, unknown>> = { ...SNAPSHOTS.record(page), tags: page.tags.join(',') }
-      return `${COLUMNS.map((name) => csv(record[name])).join(',')}\n`
+      return `${COLUMNS.map((name) => csv(own(record, name))).join(',')}\n`
     },
     foot: '',
   },

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AddressFilter } from '../../base/address-filter.ts'
 import { ENVIRONMENT, type Texts } from '../../base/config.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { findProgram } from '../../base/find-program.ts'
@@ -10,6 +11,7 @@ import { isForEveryHook } from '../../hooks/environment.ts'
 import { Cdp } from '../../plugins/base/browser/cdp.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../../plugins/base/browser/find-browser.ts'
 import { endBrowser } from '../../plugins/base/browser/guard.ts'
+import { hostRules } from '../../plugins/base/browser/host-rules.ts'
 import { languagesIn } from '../../plugins/base/browser/languages.ts'
 import { asSandboxed, NO_SANDBOX } from '../../plugins/base/browser/launch.ts'
 import { explainNavigation } from '../../plugins/base/browser/net-error.ts'
@@ -82,6 +84,7 @@ function argumentsOf(env: Texts, profile: string, shown: boolean): string[] {
     ...(shown ? [] : ['--headless=new', '--remote-debugging-port=0', '--window-size=1280,900', '--disable-gpu']),
     ...(env['CHROME_USER_AGENT'] ? [`--user-agent=${env['CHROME_USER_AGENT']}`] : []),
     ...(languages.length > 0 ? [`--lang=${languages[0]}`, `--accept-lang=${languages.join(',')}`] : []),
+    ...hostRules(AddressFilter.from(env), []),
     'about:blank',
   ]
 }

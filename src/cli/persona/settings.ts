@@ -22,7 +22,7 @@ export function refusedOf({ known, settings }: Asked, texts: Texts): string[] {
     const why = known.refusalForCrawl(name, text, settings.texts)
     if (why !== undefined) return [why]
     if (name === 'ACTIVE_PERSONA') return ['ACTIVE_PERSONA names a persona: no persona has it']
-    if (known.isFrozen(name)) return []
+    if (known.isFrozen(name, text)) return []
     return [`${name} is no setting of a persona: set it in the environment or in archivebox.toml`]
   })
 }

@@ -1,17 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AddressFilter } from '../../base/address-filter.ts'
 import { type Texts, timeoutOf } from '../../base/config.ts'
 import { flag } from '../../base/kinds.ts'
 import { makeShortFolder, shortFolderOf } from '../../base/short-folder.ts'
 import { readBody } from '../../plugins/base/body.ts'
+import { browserNetwork } from '../../plugins/base/browser/browser-network.ts'
 import { findBrowser } from '../../plugins/base/browser/find-browser.ts'
 import { endBrowser } from '../../plugins/base/browser/guard.ts'
 import { launchBrowser } from '../../plugins/base/browser/launch.ts'
 import type { Browser } from '../../plugins/base/browser/packaged.ts'
 import { personaDress } from '../../plugins/base/browser/persona.ts'
-import { socksArguments, startSocksFilter } from '../../plugins/base/browser/socks-filter.ts'
 import { Tab } from '../../plugins/base/browser/tab.ts'
 import { visitPage } from '../../plugins/base/browser/visit-page.ts'
 import { get } from '../../plugins/base/fetch.ts'
@@ -42,10 +41,9 @@ async function byBrowser(browser: Browser, env: Texts, url: string, say: (line: 
   const dress = await personaDress({ env, visit: undefined, log: say })
   const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-persona-'))
   const sockets = makeShortFolder(shortFolderOf(folder), "the browser's socket")
-  const filter = AddressFilter.from(env)
-  const proxy = filter && (await startSocksFilter(filter))
+  const network = await browserNetwork(env)
   try {
-    const running = await launchBrowser(browser, folder, sockets, env, proxy && socksArguments(proxy.port))
+    const running = await launchBrowser(browser, folder, sockets, env, network.args)
     try {
       const tab = await Tab.open(running.relay.endpoint, env, dress)
       const { final_url, http_status } = await visitPage(tab, url, env, timeoutOf(undefined, env) * 1000, true)
@@ -56,7 +54,7 @@ async function byBrowser(browser: Browser, env: Texts, url: string, say: (line: 
       await running.ended
     }
   } finally {
-    proxy?.server.close()
+    network.close()
     for (const each of [folder, sockets]) rmSync(each, { recursive: true, force: true, maxRetries: 5 })
   }
 }

@@ -4,7 +4,7 @@ import { listedByIds } from '../../db/listings.ts'
 import { asProcess, withHome } from '../home.ts'
 import { checkIds, findIds, isUuid } from '../ids.ts'
 import type { GlobalOptions } from '../options.ts'
-import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { printJson, printRecord, terminal, wantsJson } from '../terminal.ts'
 import { type Line, readInput } from './input.ts'
 import type { Kind } from './kinds.ts'
 
@@ -34,7 +34,7 @@ export async function withChosen<Row extends { readonly id: string }>(
   await withHome(options, async (home) => {
     const ids = [...new Set([...(texts.length > 0 ? await findIds(home, kind, texts) : []), ...records])]
     const rows = await listedByIds(home.db, kind, ids)
-    for (const { text } of others) process.stdout.write(`${text}\n`)
+    for (const { text } of others) printJson(text)
     if (rows.length < ids.length) terminal.say(`${ids.length - rows.length} of these no longer exist`)
     if (rows.length === 0) return terminal.say(`nothing to do: no ${kind.noun} among these`)
     await asProcess(home, 'cli', () => work({ home, rows, ids: rows.map(({ id }) => id) }))

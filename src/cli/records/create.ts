@@ -13,7 +13,8 @@ import { checkedPages, checkedUrls, type ListedPage } from '../intake.ts'
 import { commaList } from '../names.ts'
 import { type CrawlOptions, type Limits, limitsOf } from '../new-crawl.ts'
 import type { Asked } from '../settings.ts'
-import { terminal } from '../terminal.ts'
+import { printJson, terminal } from '../terminal.ts'
+import { trustGiven, trustSettings } from '../trust-given.ts'
 import { cutRecord, isCut } from './cut.ts'
 import { type Line, readInput } from './input.ts'
 import { CRAWL, SNAPSHOT } from './kinds.ts'
@@ -36,6 +37,7 @@ export async function createCrawls(options: Asked, args: readonly string[], verb
     for (const copy of copies) crawls.push(await copy(home))
     passThrough(others)
     if (crawls.length === 0) return terminal.say('nothing to do: no URL among these')
+    trustGiven(options.known, home.dataDir, limits.config)
     await asProcess(home, 'cli', async () => {
       const ids: string[] = []
       for (const crawl of crawls) ids.push((await insertCrawl(home.db, crawl)).id)
@@ -71,6 +73,8 @@ export async function createSnapshots(
     const crawl = verb.crawlId === undefined ? undefined : await openCrawl(home, verb.crawlId)
     passThrough(others)
     if (list === undefined) return terminal.say('nothing to do: no URL among these')
+    trustSettings(options.known, home.dataDir, Object.entries(given))
+    if (limits) trustGiven(options.known, home.dataDir, limits.config)
     await asProcess(home, 'cli', async () => {
       const ids =
         limits === undefined
@@ -158,5 +162,5 @@ function copyOf(record: Readonly<Record<string, unknown>>, limits: Limits): (hom
 }
 
 function passThrough(lines: readonly Line[]): void {
-  for (const { text } of lines) process.stdout.write(`${text}\n`)
+  for (const { text } of lines) printJson(text)
 }

@@ -9,7 +9,6 @@ import {
 } from '../../db/listings.ts'
 import { ago, duration, shortId } from '../format.ts'
 import { oneLine } from '../screen/clean.ts'
-import type { Palette } from '../screen/palette.ts'
 import type { Column } from '../screen/table.ts'
 
 /** A model as the command line shows it. */
@@ -25,18 +24,20 @@ const ID = {
 const ADDED = { name: 'added', value: (row: { readonly created_at: Date }) => ago(row.created_at), rank: 3 }
 
 /** How a word looks: green is for `archived` alone. */
-const COLOURS: Readonly<Record<string, keyof Pick<Palette, 'green' | 'yellow' | 'red'>>> = {
-  archived: 'green',
-  partial: 'yellow',
-  paused: 'yellow',
-  backoff: 'yellow',
-  failed: 'red',
-}
+const COLOURS: ReadonlyMap<string, 'green' | 'yellow' | 'red'> = new Map(
+  Object.entries({
+    archived: 'green',
+    partial: 'yellow',
+    paused: 'yellow',
+    backoff: 'yellow',
+    failed: 'red',
+  }),
+)
 const coloured = <Row>(name: string, value: (row: Row) => string, rank?: number): Column<Row> => ({
   name,
   value,
   style: (row, palette) => {
-    const colour = COLOURS[value(row)]
+    const colour = COLOURS.get(value(row))
     return colour ? palette[colour] : (text) => text
   },
   ...(rank === undefined ? {} : { rank }),

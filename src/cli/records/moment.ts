@@ -1,4 +1,5 @@
 import { UsageError } from '../../base/errors.ts'
+import { own } from '../../base/own.ts'
 
 const DATE = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/i
 const AGE = /^(\d{1,6})(s|m|h|d|w)$/
@@ -12,7 +13,7 @@ const MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } 
  */
 export function momentOf(text: string, option: string, now: number = Date.now()): Date {
   const [, count, unit] = AGE.exec(text) ?? []
-  if (unit !== undefined) return new Date(Math.max(0, now - Number(count) * MS[unit as keyof typeof MS]))
+  if (unit !== undefined) return new Date(Math.max(0, now - Number(count) * own<number>(MS, unit)!))
   const moment = DATE.test(text) ? dateOf(text) : undefined
   if (moment) return moment
   throw new UsageError(

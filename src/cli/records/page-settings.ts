@@ -1,6 +1,7 @@
 import { isSecretName } from '../../base/config.ts'
 import { written } from '../../base/config-file.ts'
 import { UsageError } from '../../base/errors.ts'
+import { put } from '../../base/own.ts'
 import { crawlSettingsOf } from '../new-crawl.ts'
 import type { Asked } from '../settings.ts'
 
@@ -9,7 +10,11 @@ type Settings = Readonly<Record<string, string>>
 /** The settings in `-c KEY=VALUE` for pages; what no page can have is a problem. */
 export function givenForPages(asked: Asked, pairs: readonly string[]): Settings {
   const own = crawlSettingsOf(asked, pairs)
-  for (const why of refusedForPages(asked, Object.keys(own))) asked.problems.add(`-c ${why}`)
+  for (const [name, text] of Object.entries(own)) {
+    const isSaid = asked.known.refusalForCrawl(name, text, asked.settings.texts) !== undefined
+    const why = isSaid ? undefined : refusedForPages(asked, name, text)
+    if (why !== undefined) asked.problems.add(`-c ${why}`)
+  }
   return own
 }
 
@@ -29,10 +34,12 @@ export function recordedSettings(asked: Asked, { settings = {}, url }: Readonly<
     if (text === '***' && isSecretName(name)) throw refuse(`the value of ${name} is not in the record`)
     // jsonb takes neither.
     if (text.includes('\0') || !text.isWellFormed()) throw refuse(`the value of ${name} is no text`)
-    const [why] = refusedForPages(asked, [name])
-    const refusal = why ?? asked.known.refusalForCrawl(name, text, asked.settings.texts)
-    if (refusal !== undefined) throw refuse(refusal)
-    own[name] = text
+    const why = refusedForPages(asked, name, text) ?? asked.known.refusalForCrawl(name, text, asked.settings.texts)
+    if (why !== undefined) throw refuse(why)
+    // Not even what was set here before: a record is for other pages than those for which it was set.
+    if (asked.known.needsTrust(name, text))
+      throw refuse(`${name} may tell a program what to do, and no record does that: give it with -c`)
+    put(own, name, text)
   }
   return own
 }
@@ -45,11 +52,9 @@ function textOf(given: unknown): string | undefined {
   return typeof value === 'string' && source === 'snapshot' ? value : undefined
 }
 
-/** Why pages cannot have settings of these names: they have what a crawl would keep, as personas do. */
-function refusedForPages({ known }: Asked, names: readonly string[]): string[] {
-  return names.flatMap((name) => {
-    if (name === 'ACTIVE_PERSONA') return ['ACTIVE_PERSONA is for a crawl: all of its pages have one persona']
-    if (known.isFrozen(name) || !known.knows(name)) return []
-    return [`${name} is no setting of a page: set it in the environment, or for this machine (machine set)`]
-  })
+/** Why a page cannot have a setting: it has what a crawl would keep, as a persona does, and no more than a page's. */
+function refusedForPages({ known }: Asked, name: string, text: string): string | undefined {
+  if (known.setterOf(name) === 'crawl') return `${name} is for a crawl: all of its pages have the same`
+  if (known.isFrozen(name, text) || !known.knows(name)) return undefined
+  return `${name} is no setting of a page: set it in the environment, or for this machine (machine set)`
 }

@@ -1,10 +1,12 @@
 import { UsageError } from '../../base/errors.ts'
+import { marked } from '../../base/formula-mark.ts'
+import { own } from '../../base/own.ts'
 import { commaList } from '../names.ts'
 import type { GlobalOptions } from '../options.ts'
 import { oneLine } from '../screen/clean.ts'
 import { onStdout } from '../screen/palette.ts'
 import { type Column, table } from '../screen/table.ts'
-import { printRecord, wantsJson } from '../terminal.ts'
+import { printRecord, printText, wantsJson } from '../terminal.ts'
 import type { Format, PrintOptions } from './formats.ts'
 import type { Kind } from './kinds.ts'
 
@@ -45,15 +47,15 @@ function rowPrinter<Row extends { readonly id: string }>(
   format: Exclude<Format, 'table' | 'wide'>,
   names: readonly string[] | undefined,
 ): (row: Row) => void {
-  if (format === 'ids') return ({ id }) => void process.stdout.write(`${id}\n`)
+  if (format === 'ids') return ({ id }) => printText(`${id}\n`)
   const fieldsOf = (row: Row) => (names === undefined ? Object.entries(kind.record(row)) : chosen(kind, row, names))
   if (format === 'jsonl') return (row) => printRecord(Object.fromEntries(fieldsOf(row)))
   let isFirst = true
   return (row) => {
     const fields = fieldsOf(row)
-    if (isFirst) process.stdout.write(`${fields.map(([name]) => csv(name)).join(',')}\n`)
+    if (isFirst) printText(`${fields.map(([name]) => csv(name)).join(',')}\n`)
     isFirst = false
-    process.stdout.write(`${fields.map(([, value]) => csv(value)).join(',')}\n`)
+    printText(`${fields.map(([, value]) => csv(value)).join(',')}\n`)
   }
 }
 
@@ -65,7 +67,7 @@ function chosen<Row extends { readonly id: string }>(
 ): [string, unknown][] {
   const record = kind.record(row) as Readonly<Record<string, unknown>>
   return names.map((name) => {
-    if (Object.hasOwn(record, name)) return [name, record[name]]
+    if (Object.hasOwn(record, name)) return [name, own(record, name)]
     const column = kind.columns.find((each) => each.name === name)
     if (column) return [name, column.value(row)]
     const known = new Set([...kind.columns.map((each) => each.name), ...Object.keys(record)])
@@ -95,13 +97,13 @@ function shownField(value: unknown): string {
   return value === null || value === undefined ? '' : oneLine(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-/** A field of a table. */
+/** A field of a table. Text that a spreadsheet would take for a formula gets the mark that `add` takes off again. */
 export function csv(value: unknown): string {
   const text =
     value instanceof Date
       ? value.toISOString()
       : typeof value === 'string'
-        ? value
+        ? marked(value)
         : value === null || value === undefined
           ? ''
           : JSON.stringify(value)

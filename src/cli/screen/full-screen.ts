@@ -5,22 +5,24 @@ const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l'
 const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l'
 
 /** How far a key scrolls, by the lines of a page. Arrows come in two ways, as the terminal was told last. */
-const KEYS: Readonly<Record<string, (page: number) => number>> = {
-  A: () => -1,
-  k: () => -1,
-  B: () => 1,
-  j: () => 1,
-  '5~': (page) => -page,
-  b: (page) => -page,
-  '6~': (page) => page,
-  ' ': (page) => page,
-  H: () => Number.NEGATIVE_INFINITY,
-  '1~': () => Number.NEGATIVE_INFINITY,
-  g: () => Number.NEGATIVE_INFINITY,
-  F: () => Number.POSITIVE_INFINITY,
-  '4~': () => Number.POSITIVE_INFINITY,
-  G: () => Number.POSITIVE_INFINITY,
-}
+const KEYS: ReadonlyMap<string, (page: number) => number> = new Map(
+  Object.entries({
+    A: () => -1,
+    k: () => -1,
+    B: () => 1,
+    j: () => 1,
+    '5~': (page) => -page,
+    b: (page) => -page,
+    '6~': (page) => page,
+    ' ': (page) => page,
+    H: () => Number.NEGATIVE_INFINITY,
+    '1~': () => Number.NEGATIVE_INFINITY,
+    g: () => Number.NEGATIVE_INFINITY,
+    F: () => Number.POSITIVE_INFINITY,
+    '4~': () => Number.POSITIVE_INFINITY,
+    G: () => Number.POSITIVE_INFINITY,
+  }),
+)
 /** One key: a letter, or what begins with an escape character. Several may come at once. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is how keys come
 const KEY = /\u001b[[O]([0-9;]*[A-Za-z~])|[\s\S]/g
@@ -104,7 +106,7 @@ export class FullScreen {
       process.stdout.write(LEAVE, () => process.kill(process.pid, 'SIGSTOP'))
     }
     const isCapital = sequence === undefined && /[ABFH]/.test(key)
-    const step = isCapital ? undefined : KEYS[sequence ?? key]
+    const step = isCapital ? undefined : KEYS.get(sequence ?? key)
     if (step) this.#top = Math.max(0, Math.min(this.#top + step(Math.max(1, (process.stdout.rows ?? 24) - 2)), MOST))
   }
 }

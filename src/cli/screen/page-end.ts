@@ -1,6 +1,6 @@
 import type { PageEnd } from '../../base/log.ts'
 import type { Canvas } from './canvas.ts'
-import { oneLine } from './clean.ts'
+import { discreet } from './clean.ts'
 import { cutEnd, cutUrl } from './fit.ts'
 import type { Palette } from './palette.ts'
 import { widthOf } from './width.ts'
@@ -24,8 +24,8 @@ const SHORTEST = 12
 export function pageEndLine({ url, title, outcome, cause }: PageEnd, { columns, palette, ascii }: Canvas): string {
   const { colour, ...mark } = MARKS[outcome ?? 'sealed']
   const room = columns - 2
-  const about = oneLine(cause ?? title ?? '')
-  const address = oneLine(url)
+  const about = discreet(cause ?? title ?? '')
+  const address = discreet(url)
   const wanted = Math.min(widthOf(about), Math.max(0, room - SHORTEST - 2))
   const short = cutUrl(address, wanted === 0 ? room : Math.max(SHORTEST, room - 2 - Math.min(wanted, room / 2)))
   const left = room - widthOf(short) - 2

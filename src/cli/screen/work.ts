@@ -3,7 +3,7 @@ import type { PageInWork } from '../../db/pages-in-work.ts'
 import { duration, rate, shortId } from '../format.ts'
 import { bar } from './bar.ts'
 import type { Canvas } from './canvas.ts'
-import { oneLine } from './clean.ts'
+import { discreet, oneLine } from './clean.ts'
 import { cutMiddle, cutUrl, padEnd, padStart } from './fit.ts'
 import { flow, type Part } from './flow.ts'
 import type { Palette } from './palette.ts'
@@ -38,8 +38,8 @@ export function textsOf({ crawls, pages }: Work): string[] {
 /** A crawl by its label, or by the host of what was added. */
 function crawlName({ label, first_url: url, total }: CrawlProgress): string {
   if (label.trim() !== '') return oneLine(label)
-  const short = url.replace(/^https?:\/\//, '')
-  return oneLine(total > 1 ? short.replace(/[/?#].*$/s, '') : short)
+  const short = discreet(url).replace(/^https?:\/\//, '')
+  return total > 1 ? short.replace(/[/?#].*$/s, '') : short
 }
 
 function headingOf(crawl: CrawlProgress, { columns, palette }: Canvas): string {
@@ -98,5 +98,5 @@ function pageLine({ hooks, url, seconds }: PageInWork, { columns, palette }: Can
   const what = padEnd(cutMiddle(oneLine(hook?.plugin ?? 'begins'), plugin), plugin)
   const time = padStart(duration(hook?.seconds ?? seconds), SECONDS_WIDTH)
   const room = columns - plugin - SECONDS_WIDTH - 4
-  return `${BETWEEN}${what} ${palette.dim(time)} ${cutUrl(oneLine(url), room)}`.trimEnd()
+  return `${BETWEEN}${what} ${palette.dim(time)} ${cutUrl(discreet(url), room)}`.trimEnd()
 }

@@ -21,6 +21,7 @@ export function registerRun(root: Command, asked: Asking): void {
     .option('--exit-on-idle', 'leave when nothing is due, running or about to be')
     .option('--crawl-id <id>', 'work on this crawl only')
     .option('--standby', 'do not take over: wait until no other runner is left, then lead')
+    .option('--stay', 'stand by when a newer runner takes over, instead of exiting; lead again when it is gone')
     .option('--handoff-grace <seconds>', 'how long an older runner may take to leave before it is killed', '10')
     .option('--snapshot-id <id>', 'work on this snapshot only')
     .option('--run-for <seconds>', 'drain after so long, and leave')

@@ -2,6 +2,7 @@ import { createHash, hash } from 'node:crypto'
 import { closeSync, constants, lstatSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf, messageOf } from '../../base/errors.ts'
+import { own } from '../../base/own.ts'
 import type { RecordedFile, RecordedPage } from '../../db/recorded-files.ts'
 
 /** What is wrong with one file or folder. */
@@ -61,10 +62,10 @@ function check(dataDir: string, page: RecordedPage, quick: boolean): Checked {
   if (!quick && right.includes('hashes/hashes.json')) {
     const hashes = hashesIn(join(dir, 'hashes/hashes.json'))
     for (const path of right) {
-      const expected = page.files[path]!.hashed ? hashes.get(path) : undefined
+      const expected = own(page.files, path)!.hashed ? hashes.get(path) : undefined
       if (expected === undefined) continue
       hashed += 1
-      bytes += page.files[path]!.size
+      bytes += own(page.files, path)!.size
       const is = sha256Of(join(dir, path))
       if (is instanceof Error) say('unreadable', path, messageOf(is))
       else if (is !== expected) say('changed', path, `its SHA-256 is ${is}, and was ${expected}`)

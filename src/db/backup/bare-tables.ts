@@ -28,13 +28,14 @@ export async function withBareTables(
   for (const table of tables) await sql.raw(`analyze ${quoted(table)}`).execute(tx)
 }
 
-/** Keys: foreign ones first, since they need the others. */
+/** Keys, foreign ones first, since they need the others; and what rows are mended for: the checks of their folders. */
 async function constraintsOf(tx: Database, tables: readonly string[]): Promise<Statements[]> {
   const { rows } = await sql<Statements>`
     select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop,
            format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as make
     from pg_constraint
-    where conrelid = any(${tables.map(quoted)}::regclass[]) and contype in ('f', 'p', 'u', 'x')
+    where conrelid = any(${tables.map(quoted)}::regclass[])
+      and (contype in ('f', 'p', 'u', 'x') or contype = 'c' and conname like '%\\_output\\_dir\\_check')
     order by contype <> 'f', oid`.execute(tx)
   return rows
 }

@@ -5,12 +5,14 @@ import { createZstdDecompress } from 'node:zlib'
 import { sql } from 'kysely'
 import { from as copyFrom } from 'pg-copy-streams'
 import { AppError, UsageError } from '../../base/errors.ts'
+import { own } from '../../base/own.ts'
 import { applicationName, type Database } from '../database.ts'
 import { lockForMigration, migrateWithin, newestSchema, schemaVersion } from '../migrate.ts'
 import { archiveTables, type CopiedTable, copied, quoted } from './archive-tables.ts'
 import type { BackupFile } from './backup-file.ts'
 import { withBareTables } from './bare-tables.ts'
 import { CopyText } from './copy-text.ts'
+import { type LeftOut, leaveOutBinaries, leaveOutFolders, leaveOutSettings, type MayHave } from './left-out.ts'
 import { inSession, prepareToCopy, type Session } from './session.ts'
 
 /** Enough to sort most indexes in memory, on any machine that runs a browser. */
@@ -19,6 +21,8 @@ const MEMORY = { maintenance_work_mem: '256MB' }
 export interface RestoreOptions {
   /** Settles what was under way when the backup was made. */
   readonly settle: (tx: Database) => Promise<void>
+  /** May a row have this setting? What may not be there is left out, as are programs. None: the backup is our own. */
+  readonly mayHave?: MayHave | undefined
   /** Nobody else keeps anything in this database. */
   readonly isOurs: boolean
   readonly stop: AbortSignal
@@ -27,17 +31,18 @@ export interface RestoreOptions {
 /**
  * Fills an empty database from a backup, in one transaction: makes the schema that it was made of, loads the rows,
  * and migrates to the schema of today.
+ * @returns what was left out of it
  * Throws UsageError, and has changed nothing, when the backup is of a newer schema, or an archive is there already.
  */
-export async function readBackup(url: string, backup: BackupFile, options: RestoreOptions): Promise<void> {
-  const { settle, isOurs, stop } = options
+export async function readBackup(url: string, backup: BackupFile, options: RestoreOptions): Promise<LeftOut> {
+  const { settle, mayHave, isOurs, stop } = options
   const { header, trailer } = backup
   if (header.schema > newestSchema())
     throw new UsageError(
       `the backup has schema version ${header.schema}, this program knows ${newestSchema()}`,
       `it was made by archivebox-ts ${header.version}: install that version, or a newer one`,
     )
-  const restore = async (session: Session) => {
+  const restore = async (session: Session): Promise<LeftOut> => {
     const { tx } = session
     await prepareToCopy(tx, MEMORY)
     await lockForMigration(tx)
@@ -46,13 +51,20 @@ export async function readBackup(url: string, backup: BackupFile, options: Resto
     const tables = await sameTables(tx, backup)
     const names = tables.map(({ name }) => name)
     await sql.raw(`truncate ${names.map(quoted).join(', ')}`).execute(tx)
-    await withBareTables(tx, names, async () => await loadRows(session, backup, stop))
+    let folders: string[] = []
+    await withBareTables(tx, names, async () => {
+      await loadRows(session, backup, stop)
+      folders = await leaveOutFolders(tx)
+    })
     for (const { table, column, last } of trailer.sequences)
       await sql`select setval(pg_get_serial_sequence(${quoted(table)}, ${column}), ${last}::bigint)`.execute(tx)
     await migrateWithin(tx)
+    const settings = mayHave ? await leaveOutSettings(tx, mayHave) : []
+    const binaries = mayHave ? await leaveOutBinaries(tx) : 0
     await settle(tx) // It knows the tables of today.
+    return { settings, binaries, folders }
   }
-  await inSession(url, applicationName('restore'), (db) => db.transaction(), restore, stop)
+  return await inSession(url, applicationName('restore'), (db) => db.transaction(), restore, stop)
 }
 
 /** What the first command on a new data dir writes. */
@@ -107,7 +119,7 @@ async function loadRows({ client }: Session, backup: BackupFile, stop: AbortSign
       const name = await text.table()
       const copy = client.query(copyFrom(`copy ${copied(table)} from stdin`))
       await pipeline(text.rows(), copy, { signal: stop })
-      if (name !== table.name || copy.rowCount !== trailer.rows[table.name])
+      if (name !== table.name || copy.rowCount !== own(trailer.rows, table.name))
         throw new AppError(`${path} does not hold what it says: ${copy.rowCount} rows of ${name}`)
     }
     await reading

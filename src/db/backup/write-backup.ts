@@ -7,6 +7,7 @@ import { sql } from 'kysely'
 import { to as copyTo } from 'pg-copy-streams'
 import { AppError, codeOf, messageOf, UsageError } from '../../base/errors.ts'
 import { flush } from '../../base/flush.ts'
+import { put } from '../../base/own.ts'
 import { VERSION } from '../../base/version.ts'
 import { applicationName, type Database } from '../database.ts'
 import { MIGRATION_LOCK, schemaVersion } from '../migrate.ts'
@@ -26,6 +27,7 @@ export interface Written extends Trailer {
 /** What goes along with the folders of rows: settings, users' plugins and logins, and what all pages load. */
 const BESIDE = [
   'archivebox.toml',
+  'trusted-settings',
   'plugins/',
   'personas/',
   'machines/',
@@ -123,7 +125,7 @@ async function* textOf(
     yield CopyText.begin(table.name)
     const copy = client.query(copyTo(`copy ${copied(table)} to stdout`, { highWaterMark: CHUNK }))
     yield* copy as AsyncIterable<Buffer>
-    rows[table.name] = copy.rowCount
+    put(rows, table.name, copy.rowCount)
     yield CopyText.end
   }
 }

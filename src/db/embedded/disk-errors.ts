@@ -1,16 +1,18 @@
 import { userInfo } from 'node:os'
 import { AppError, codeOf, messageOf } from '../../base/errors.ts'
 
-const REASONS: Record<string, [reason: string, hint: string]> = {
-  ENOSPC: ['the disk is full', 'Free some space, or use another --data-dir.'],
-  EDQUOT: ['the disk quota is used up', 'Free some space, or use another --data-dir.'],
-  EROFS: ['the file system is read-only', 'Use another --data-dir, or set DATABASE_URL.'],
-  EACCES: ['permission denied', 'Run as the user that owns it, or use another --data-dir.'],
-  EPERM: ['operation not permitted', 'Run as the user that owns it, or use another --data-dir.'],
-  ENOENT: ['it does not exist and cannot be made', 'Use another --data-dir.'],
-  EEXIST: ['there is a file in its place', 'Use another --data-dir.'],
-  ENOTDIR: ['a part of the path is not a directory', 'Use another --data-dir.'],
-}
+const REASONS: ReadonlyMap<string, readonly [reason: string, hint: string]> = new Map(
+  Object.entries({
+    ENOSPC: ['the disk is full', 'Free some space, or use another --data-dir.'],
+    EDQUOT: ['the disk quota is used up', 'Free some space, or use another --data-dir.'],
+    EROFS: ['the file system is read-only', 'Use another --data-dir, or set DATABASE_URL.'],
+    EACCES: ['permission denied', 'Run as the user that owns it, or use another --data-dir.'],
+    EPERM: ['operation not permitted', 'Run as the user that owns it, or use another --data-dir.'],
+    ENOENT: ['it does not exist and cannot be made', 'Use another --data-dir.'],
+    EEXIST: ['there is a file in its place', 'Use another --data-dir.'],
+    ENOTDIR: ['a part of the path is not a directory', 'Use another --data-dir.'],
+  }),
+)
 
 /** What PostgreSQL's own programs print for the same errors. */
 const PRINTED: [RegExp, string][] = [
@@ -24,7 +26,7 @@ const PRINTED: [RegExp, string][] = [
 export function explainDisk(error: unknown, dir: string): unknown {
   if (error instanceof AppError) return error
   const code = codeOf(error)
-  const known = code === undefined ? undefined : REASONS[code]
+  const known = code === undefined ? undefined : REASONS.get(code)
   if (known)
     return new AppError(`The database cannot use ${dir}: ${known[0]}${who(code)}`, { hint: known[1], cause: error })
   return code?.startsWith('E')
@@ -35,7 +37,7 @@ export function explainDisk(error: unknown, dir: string): unknown {
 /** What a PostgreSQL program printed before it failed, as an error that names `dir`. */
 export function explainOutput(program: string, output: string, dir: string): AppError {
   const code = PRINTED.find(([text]) => text.test(output))?.[1]
-  const known = code === undefined ? undefined : REASONS[code]
+  const known = code === undefined ? undefined : REASONS.get(code)
   if (known)
     return new AppError(`The database cannot use ${dir}: ${known[0]}`, { hint: known[1], cause: new Error(output) })
   const lines = output.split('\n').filter((line) => line.trim() !== '')

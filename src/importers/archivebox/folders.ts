@@ -27,21 +27,23 @@ function hostOf(text: string): string {
 }
 
 /** The plugins of files that lay side by side before 0.9, by their names. */
-const LEGACY: Readonly<Record<string, string>> = {
-  'singlefile.html': 'singlefile',
-  'output.pdf': 'pdf',
-  'screenshot.png': 'screenshot',
-  'output.html': 'dom',
-  'headers.json': 'headers',
-  'favicon.ico': 'favicon',
-  'htmltotext.txt': 'htmltotext',
-  'archive.org.txt': 'archivedotorg',
-  readability: 'readability',
-  mercury: 'mercury',
-  warc: 'warc',
-  git: 'git',
-  media: 'media',
-}
+const LEGACY: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'singlefile.html': 'singlefile',
+    'output.pdf': 'pdf',
+    'screenshot.png': 'screenshot',
+    'output.html': 'dom',
+    'headers.json': 'headers',
+    'favicon.ico': 'favicon',
+    'htmltotext.txt': 'htmltotext',
+    'archive.org.txt': 'archivedotorg',
+    readability: 'readability',
+    mercury: 'mercury',
+    warc: 'warc',
+    git: 'git',
+    media: 'media',
+  }),
+)
 
 /**
  * Where an entry of a snapshot's folder goes: below the folder of its plugin. Undefined: it is ArchiveBox's own.
@@ -50,7 +52,7 @@ const LEGACY: Readonly<Record<string, string>> = {
 export function placeOf(name: string, isFolder: boolean, isLegacy: boolean): string | undefined {
   if (/^\.|^index\.(?:html|json|jsonl)$|^(?:cmd|warc)\.sh$/.test(name)) return undefined
   if (!isLegacy) return isFolder ? name : undefined
-  const plugin = LEGACY[name]
+  const plugin = LEGACY.get(name)
   if (plugin === undefined) return `wget/${name}`
   return isFolder ? plugin : `${plugin}/${name}`
 }

@@ -611,22 +611,24 @@
     "default-src 'none'; img-src 'self' file: data:; media-src 'self' file: data:; font-src 'self' file: data:; " +
     "style-src 'self' file: data: 'unsafe-inline'"
   const NOT_SHOWN =
-    'script, base, meta[http-equiv], iframe, frame, object, embed, portal, link:not([rel~="stylesheet" i])'
+    'script, base, meta[http-equiv], iframe, frame, object, embed, applet, bgsound, portal, fencedframe, ' +
+    'link:not([rel~="stylesheet" i]), [attributeName*="href" i], [attributename*="href" i]'
   const unpacked = new Map()
 
   /** The text of a copy that this page carries, as it may be shown; a promise. */
   const copyOf = (href) => {
-    if (!unpacked.has(href))
-      unpacked.set(
-        href,
-        unpack(href).then((bytes) => closed(textOf(bytes), href)),
-      )
+    const shown = (bytes) => {
+      const isSource = packedAt(href).dataset.as === 'source'
+      return isSource ? make('pre', {}, textOf(bytes)).outerHTML : closed(textOf(bytes), href)
+    }
+    if (!unpacked.has(href)) unpacked.set(href, unpack(href).then(shown))
     return unpacked.get(href)
   }
-  const isPacked = (href) => document.querySelector(`[data-packed="${CSS.escape(href)}"]`) !== null
+  const packedAt = (href) => document.querySelector(`[data-packed="${CSS.escape(href)}"]`)
+  const isPacked = (href) => packedAt(href) !== null
 
   async function unpack(href) {
-    const base64 = document.querySelector(`[data-packed="${CSS.escape(href)}"]`).textContent
+    const base64 = packedAt(href).textContent
     const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))
     return new Uint8Array(await new Response(stream).arrayBuffer())
@@ -647,40 +649,149 @@
     }
   }
 
-  /** Takes out what no policy rules; also of templates, which may become shadow roots. */
-  function shut(root) {
+  const NOWHERE = 'data:,'
+  /** Attributes that are an address, and those that are CSS. */
+  const ADDRESSES =
+    /^(?:xlink:)?(?:href|src|poster|background|data|action|formaction|cite|longdesc|lowsrc|dynsrc|icon|manifest|profile)$/i
+  const STYLED = /^(?:style|fill|stroke|filter|mask|clip-path|cursor|marker(?:-\w+)?|from|to|by|values)$/i
+  const SENDS = /^(?:on|ping$|attributionsrc$|autofocus$|nonce$|srcdoc$|imagesrcset$)/i
+  const CANDIDATE = /([^\s,]\S*[^\s,])(\s[^,]*)?(?:,|$)/g
+
+  /**
+   * An address in a copy: of a file in the folder of this page, of a place in the copy, or of nothing. On some systems a
+   * file has a host (`file://host/share`), which is asked for it.
+   */
+  function closedAddress(address, base) {
+    const text = address.trim()
+    if (/^(?:#|data:|about:)/i.test(text)) return address
+    const folder = new URL('.', location.href).href
+    const isInside = !URL.canParse(text) && !/%(?:2f|5c)/i.test(text) && URL.parse(text, base)?.href.startsWith(folder)
+    return isInside ? address : NOWHERE
+  }
+
+  const NAME = String.raw`(?:[-\w\u0080-\uffff]|\\(?:[\da-f]{1,6}\s?|[^\n\r\f\da-f]))+`
+  const QUOTED = String.raw`"(?:\\[\s\S]|[^"\\\n\r\f])*"?|'(?:\\[\s\S]|[^'\\\n\r\f])*'?`
+  /** Of a comment, a string, a name and whether something stands in its parentheses; or one character. */
+  const TOKEN = new RegExp(String.raw`/\*[\s\S]*?(?:\*/|$)|(${QUOTED})|(@?${NAME})(\()?|[\s\S]`, 'gi')
+  const BARE = /\s*((?:\\[\s\S]|[^"'()\\\s])*)\s*(?:\)|$)/y
+  const BROKEN = /(?:\\[\s\S]|[^)\\])*\)?/y
+  const ESCAPE = /\\(?:([\da-f]{1,6})(?:\r\n|\s)?|(?:\r\n|[\n\r\f])|([\s\S]))/gi
+  const PICTURES = /^(?:-webkit-)?image-set$|^image$/
+  const IN_PICTURES =
+    /^(?:url|src|type|calc|(?:-webkit-)?image-set|(?:-\w+-)?(?:repeating-)?(?:linear|radial|conic)-gradient)$/
+
+  const plain = (css) =>
+    css.replace(ESCAPE, (_all, hex, other = '') =>
+      hex ? String.fromCodePoint(Math.min(Number.parseInt(hex, 16) || 0xfffd, 0x10ffff)) : other,
+    )
+  const quoted = (text) => `"${text.replace(/["\\\n\r\f<]/g, (char) => `\\${char.charCodeAt(0).toString(16)} `)}"`
+
+  /** CSS whose addresses are closed ones, read by its tokens. */
+  function closedCss(css, base) {
+    if (!/[\\@(]/.test(css)) return css
+    const open = []
+    let isImport = false
+    let written = ''
+    TOKEN.lastIndex = 0
+    for (let token = TOKEN.exec(css); token; token = TOKEN.exec(css)) {
+      const [text, string, word, paren] = token
+      const name = word && plain(word).toLowerCase()
+      const within = open.at(-1)
+      if (string !== undefined) {
+        const isAddress = within === 'url' || PICTURES.test(within) || (isImport && within === undefined)
+        written += isAddress ? quoted(closedAddress(plain(string.replace(/^["']|["']$/g, '')), base)) : text
+        isImport = false
+      } else if (paren && (name === 'url' || name === 'src')) {
+        BARE.lastIndex = BROKEN.lastIndex = TOKEN.lastIndex
+        const isString = /^\s*["']/.test(css.slice(TOKEN.lastIndex, TOKEN.lastIndex + 999))
+        const bare = isString ? null : BARE.exec(css)
+        if (isString) open.push('url')
+        else if (bare) TOKEN.lastIndex = BARE.lastIndex
+        else TOKEN.lastIndex += BROKEN.exec(css)[0].length
+        written += isString ? 'url(' : bare ? `url(${quoted(closedAddress(plain(bare[1]), base))})` : 'bad-url'
+        isImport &&= isString
+      } else if (paren) {
+        open.push(name)
+        written += PICTURES.test(within) && !IN_PICTURES.test(name) ? 'none(' : text
+      } else {
+        if (text === '(') open.push('')
+        else if (text === ')') open.pop()
+        else if (/[;{}]/.test(text)) isImport = false
+        else if (name?.startsWith('@')) isImport = name === '@import'
+        written += text.startsWith('/*') ? '/**/' : text
+      }
+    }
+    return written
+  }
+
+  /** Reads a property that elements with names may stand before. */
+  const reader = (of, name) => {
+    const { get } = Object.getOwnPropertyDescriptor(of.prototype, name)
+    return (node) => get.call(node)
+  }
+  const [attributesOf, nameOf] = ['attributes', 'localName'].map((name) => reader(Element, name))
+  const [rootOf, headOf, doctypeOf] = ['documentElement', 'head', 'doctype'].map((name) => reader(Document, name))
+
+  /** Takes out what no policy rules, and what leads out of the folder; also of templates, which may be shadow roots. */
+  function shut(root, base) {
     for (const element of root.querySelectorAll(NOT_SHOWN)) element.remove()
     for (const link of root.querySelectorAll('link')) {
       if (/alternate/i.test(link.rel)) link.remove()
       else link.rel = 'stylesheet'
     }
-    for (const element of root.querySelectorAll('[autofocus]')) element.removeAttribute('autofocus')
-    for (const link of root.querySelectorAll('a, area')) {
-      const target = (link.getAttribute('href') ?? '').trim()
-      for (const name of ['ping', 'accesskey', 'xlink:href']) link.removeAttribute(name)
-      // With a base, a place in this page would be one in a folder.
-      if (target.startsWith('#')) link.setAttribute('href', `about:srcdoc${target}`)
-      else if (target !== '') {
-        // It looks like a link, and leads nowhere.
-        link.setAttribute('href', 'about:invalid')
-        link.setAttribute('tabindex', '-1')
-        link.setAttribute('style', `${link.getAttribute('style') ?? ''};pointer-events:none!important`)
+    for (const element of [...(root.localName ? [root] : []), ...root.querySelectorAll('*')]) {
+      const kind = nameOf(element)
+      const isLink = /^(?:a|area)$/.test(kind)
+      for (const attribute of [...attributesOf(element)]) {
+        const { name, value } = attribute
+        if (SENDS.test(name)) Element.prototype.removeAttributeNode.call(element, attribute)
+        else if (STYLED.test(name)) attribute.value = closedCss(value, base)
+        else if (/^srcset$/i.test(name))
+          attribute.value = value.replace(CANDIDATE, (all, address) =>
+            all.replace(address, () => closedAddress(address, base)),
+          )
+        else if (ADDRESSES.test(name) && !isLink) attribute.value = closedAddress(value, base)
       }
+      if (kind === 'style') element.textContent = closedCss(element.textContent, base)
+      if (isLink) lead(element)
+      if (kind === 'template' && element.content) shut(element.content, base)
     }
-    for (const { content } of root.querySelectorAll('template')) shut(content)
   }
 
-  /** A page that loads, follows and asks nothing: its policy, and nothing in it that a policy does not rule. */
+  /** Where a link leads: to a place in the copy, or nowhere. */
+  function lead(link) {
+    const target = (link.getAttribute('href') ?? '').trim()
+    for (const name of ['accesskey', 'xlink:href']) link.removeAttribute(name)
+    // With a base, a place in this page would be one in a folder.
+    if (target.startsWith('#')) link.setAttribute('href', `about:srcdoc${target}`)
+    else if (target !== '' && !target.startsWith('about:srcdoc#')) {
+      // It looks like a link, and leads nowhere.
+      if (target !== 'about:invalid')
+        link.setAttribute('style', `${link.getAttribute('style') ?? ''};pointer-events:none!important`)
+      link.setAttribute('href', 'about:invalid')
+      link.setAttribute('tabindex', '-1')
+    }
+  }
+
+  /**
+   * A page that loads, follows and asks nothing: its policy, and nothing in it that a policy does not rule. Text may
+   * become markup when it is read again: it is, until two rounds agree.
+   */
   function closed(text, href) {
-    const copy = new DOMParser().parseFromString(text, 'text/html')
-    shut(copy)
-    const policy = copy.createElement('meta')
-    policy.httpEquiv = 'Content-Security-Policy'
-    policy.content = COPY_POLICY
-    const base = copy.createElement('base')
-    base.href = href.slice(0, href.lastIndexOf('/') + 1)
-    copy.head.prepend(policy, base)
-    return `${copy.doctype ? '<!doctype html>' : ''}${copy.documentElement.outerHTML}`
+    const folder = href.slice(0, href.lastIndexOf('/') + 1)
+    let written = text
+    for (let round = 0; round < 6; round += 1) {
+      const copy = new DOMParser().parseFromString(written, 'text/html')
+      shut(rootOf(copy), new URL(folder, location.href).href)
+      headOf(copy).prepend(
+        make('meta', { 'http-equiv': 'Content-Security-Policy', content: COPY_POLICY }),
+        make('base', { href: folder }),
+      )
+      const before = written
+      written = `${doctypeOf(copy) ? '<!doctype html>' : ''}${rootOf(copy).outerHTML}`
+      if (written === before) return written
+    }
+    return make('pre', {}, rootOf(new DOMParser().parseFromString(written, 'text/html')).textContent).outerHTML
   }
 
   /** Shows a copy in a frame; one that this page does not carry by its address. */
@@ -734,7 +845,7 @@
           }))
       const made = element()
       if (made.tagName === 'IFRAME') fill(made, href)
-      main.className = `copy ${shown}${shown === 'text' || link.classList.contains('text') ? ' reading' : ''}`
+      main.className = `copy ${shown}${/^(?:text|source)$/.test(shown) || link.classList.contains('text') ? ' reading' : ''}`
       main.replaceChildren(made)
       for (const other of links) other.removeAttribute('aria-current')
       link.setAttribute('aria-current', 'true')

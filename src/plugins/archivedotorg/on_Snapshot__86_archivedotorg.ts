@@ -2,10 +2,11 @@
 // Asks the Wayback Machine for a copy of its own.
 import { AppError } from '../../base/errors.ts'
 import { isPrivateName } from '../../base/private-host.ts'
+import { hasUrlSecrets } from '../../base/url-secrets.ts'
 import { statusLine } from '../base/fetch.ts'
 import { writeWhole } from '../base/files.ts'
 import { type Followed, follow } from '../base/follow.ts'
-import { defineHook, later, noResults, succeeded } from '../base/hook.ts'
+import { defineHook, later, noResults, skipped, succeeded } from '../base/hook.ts'
 import { text } from '../base/settings.ts'
 
 const ARCHIVE = 'https://web.archive.org'
@@ -20,6 +21,7 @@ export default defineHook(import.meta, {
     const { hostname } = new URL(context.url)
     const archive = (text(context.env, 'ARCHIVEDOTORG_URL') ?? ARCHIVE).replace(/\/+$/, '')
     if (isPrivateName(hostname) === true && archive === ARCHIVE) return noResults(`${hostname} is not public`)
+    if (hasUrlSecrets(context.url)) return skipped('its URL has a password or token, which nobody else is told')
     const { env, signal } = context // Without what records the traffic of the page: this is none of it.
     const url = `${archive}/save/${context.url}`
     const answer = await follow({ url, env, signal }, url)

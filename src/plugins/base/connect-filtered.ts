@@ -1,11 +1,28 @@
 import { connect, type Socket } from 'node:net'
 import type { AddressFilter } from '../../base/address-filter.ts'
+import type { Texts } from '../../base/config.ts'
 import { AppError } from '../../base/errors.ts'
+import { connectByProxy, proxyFor } from './user-proxy.ts'
 
-/** Connects to a host that the filter lets through. Throws AppError for others, and the network's error. */
-export async function connectFiltered(filter: AddressFilter, host: string, port: number): Promise<Socket> {
+/**
+ * Connects to a host that the filter lets through, by the proxy that the user's environment names for it, which then
+ * decides where a name leads: here it only may lead to nothing private. Throws AppError for others, and the network's
+ * error.
+ * @param env the user's; undefined: no proxy
+ */
+export async function connectFiltered(
+  filter: AddressFilter,
+  host: string,
+  port: number,
+  env: Texts = {},
+): Promise<Socket> {
   const refusal = filter.refusal(host, port)
   if (refusal !== undefined) throw new AppError(refusal)
+  const proxy = proxyFor(env, 'https:', host, port)
+  if (proxy) {
+    await filter.check(host, port)
+    return await connectByProxy(proxy, host, port)
+  }
   return await new Promise((resolve, reject) => {
     const socket = connect({ host, port, lookup: filter.lookup(port), allowHalfOpen: true })
     socket.once('error', reject).once('connect', () => {

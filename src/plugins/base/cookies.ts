@@ -62,5 +62,5 @@ const asSent = (text: string) => Buffer.from(text).toString('latin1')
 
 /** Set-Cookie as it may be kept: names and attributes, the values left out. Several are separated by line feeds. */
 export function withoutValues(setCookie: string): string {
-  return setCookie.replace(/^([^=;\n]*)=[^;\n]*/gm, '$1=***')
+  return setCookie.replace(/^([^=;\r\n]*)=[^;\r\n]*/gm, '$1=***')
 }

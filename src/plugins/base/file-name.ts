@@ -44,7 +44,7 @@ export function fileName(url: string, disposition: string | undefined, mime: str
   const clean = lastComponent(raw)
     .normalize('NFC')
     .replace(/[^\p{L}\p{M}\p{N}._-]+/gu, '_')
-    .replace(/\.+$/, '')
+    .replace(/(?<!\.)\.+$/, '')
   const own = /\.[\p{L}\p{N}]{1,10}$/u.exec(clean)?.[0] ?? ''
   const stem = clean.slice(0, clean.length - own.length).replace(/^[._]+/, '') || 'downloaded_file'
   const extension = isReserved(stem + own) ? `${own}.txt` : own || (EXTENSIONS.get(mime) ?? '')

@@ -7,7 +7,7 @@ import type { Answer, Hop } from './answer.ts'
 import type { HookContext } from './contract.ts'
 import { ChainCookies, withoutValues } from './cookies.ts'
 import type { Earlier } from './earlier.ts'
-import { credentialsFor } from './persona.ts'
+import { credentialsFor, isSecretHeader } from './persona.ts'
 import { drop, headersOf, request } from './request.ts'
 import { flag, text } from './settings.ts'
 import { recordingOf } from './warc/recording.ts'
@@ -96,8 +96,12 @@ export async function follow(
 
 /** What may be kept of an answer: where credentials were sent on the way to it, it may bring new ones. */
 function keptHeaders(headers: Record<string, string>, hasCredentials: boolean): Record<string, string> {
-  const given = headers['set-cookie']
-  return given === undefined || !hasCredentials ? headers : { ...headers, 'set-cookie': withoutValues(given) }
+  if (!hasCredentials) return headers
+  const kept = Object.entries(headers).map(([name, value]) => {
+    if (name === 'set-cookie') return [name, withoutValues(value)]
+    return [name, isSecretHeader(name) ? '***' : value]
+  })
+  return Object.fromEntries(kept) as Record<string, string>
 }
 
 function httpUrl(text: string, complaint: string, base?: URL): URL {

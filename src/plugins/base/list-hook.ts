@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import type { Entry } from '../../importers/entry.ts'
+import type { Entry, Found } from '../../importers/entry.ts'
 import type { Format } from '../../importers/formats.ts'
 import { parseContentType } from './content-type.ts'
 import type { HookContext, HookModule, HookResult } from './contract.ts'
@@ -76,29 +76,34 @@ async function takeLinks(
   const relativeTo = FEEDS.has(format) ? base : undefined
   const depth = snapshotDepth(context.env) + 1
   const records = new Map<string, object>()
+  let broken = ''
   for await (const entry of entriesIn(file, format)) {
     context.signal.throwIfAborted()
+    if ('broken' in entry) {
+      broken = `; ${entry.broken}`
+      continue
+    }
     const url = absolute(entry.url, relativeTo)
     if (url === undefined || url === base || records.has(url)) continue
     records.set(url, { type: 'Snapshot', url, plugin, depth, ...detailsOf(entry) })
     if (records.size >= max) break
   }
-  if (records.size === 0) return noResults('0 URLs parsed')
+  if (records.size === 0) return noResults(`0 URLs parsed${broken}`)
   const all = [...records.values()]
   writeWhole(context.outputDir, 'urls.jsonl', all.map((record) => `${JSON.stringify(record)}\n`).join(''))
   for (const record of all) context.emit(record)
   const isCut = records.size === max
-  return succeeded(`${records.size} URLs parsed${isCut ? ` (${most})` : ''}`)
+  return succeeded(`${records.size} URLs parsed${isCut ? ` (${most})` : broken}`)
 }
 
 /** In a text only what is written as a URL counts: it may be anything, and a list of a user it is not. */
-async function* entriesIn({ path }: ServedFile, format: Format): AsyncGenerator<Entry> {
+async function* entriesIn({ path }: ServedFile, format: Format): AsyncGenerator<Found> {
   const { readEntries } = await import('../../importers/read.ts')
   const { prose } = await import('../../importers/text.ts')
   const { decoded } = await import('../../importers/decode.ts')
   const bytes = createReadStream(path)
   const found = format === 'txt' ? prose(decoded(bytes)) : readEntries(bytes, format)
-  for await (const batch of found) for (const each of batch) if (!('broken' in each)) yield each
+  for await (const batch of found) yield* batch
 }
 
 function absolute(text: string, base: string | undefined): string | undefined {

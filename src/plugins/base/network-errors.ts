@@ -1,18 +1,20 @@
 import { AppError, codeOf, messageOf } from '../../base/errors.ts'
 
-const LINES: Readonly<Record<string, (host: string) => string>> = {
-  ECONNREFUSED: (host) => `connection refused by ${host}`,
-  ECONNRESET: (host) => `connection reset by ${host}`,
-  EPIPE: (host) => `connection reset by ${host}`,
-  ENOTFOUND: (host) => `host not found: ${host}`,
-  EAI_AGAIN: (host) => `name lookup failed for ${host} (no network, or a name server that does not answer)`,
-  ETIMEDOUT: (host) => `connection to ${host} timed out`,
-  EHOSTUNREACH: (host) => `host unreachable: ${host}`,
-  ENETUNREACH: (host) => `network unreachable: ${host}`,
-  EADDRNOTAVAIL: (host) => `address not reachable from here: ${host}`,
-  HPE_HEADER_OVERFLOW: (host) => `the headers from ${host} are too large`,
-  ERR_INVALID_URL: (host) => `not a valid URL: ${host}`,
-}
+const LINES: ReadonlyMap<string, (host: string) => string> = new Map(
+  Object.entries({
+    ECONNREFUSED: (host) => `connection refused by ${host}`,
+    ECONNRESET: (host) => `connection reset by ${host}`,
+    EPIPE: (host) => `connection reset by ${host}`,
+    ENOTFOUND: (host) => `host not found: ${host}`,
+    EAI_AGAIN: (host) => `name lookup failed for ${host} (no network, or a name server that does not answer)`,
+    ETIMEDOUT: (host) => `connection to ${host} timed out`,
+    EHOSTUNREACH: (host) => `host unreachable: ${host}`,
+    ENETUNREACH: (host) => `network unreachable: ${host}`,
+    EADDRNOTAVAIL: (host) => `address not reachable from here: ${host}`,
+    HPE_HEADER_OVERFLOW: (host) => `the headers from ${host} are too large`,
+    ERR_INVALID_URL: (host) => `not a valid URL: ${host}`,
+  }),
+)
 
 const TLS = /^(?:ERR_TLS|ERR_SSL|CERT_|EPROTO|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH)/
 const CERTIFICATE = /^(?:ERR_TLS_CERT_|CERT_|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH)/
@@ -21,7 +23,7 @@ const CERTIFICATE = /^(?:ERR_TLS_CERT_|CERT_|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|HO
 export function explain(error: unknown, url: URL): AppError {
   if (error instanceof AppError) return error
   const code = codeOf(error) ?? ''
-  const line = LINES[code]
+  const line = LINES.get(code)
   if (line) return new AppError(line(url.host), { cause: error })
   if (code.startsWith('ERR_HTTP2')) return new AppError(brokenOff(url, error), { cause: error })
   if (TLS.test(code)) {

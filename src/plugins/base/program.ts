@@ -1,4 +1,5 @@
 import { AppError, EXIT } from '../../base/errors.ts'
+import { withoutUrlSecrets } from '../../base/url-secrets.ts'
 import type { HookModule } from './contract.ts'
 import { recordStamp, resultRecord } from './records.ts'
 
@@ -46,13 +47,13 @@ export async function runAsProgram(plugin: string, hook: HookModule): Promise<ne
       pending += `${JSON.stringify(stamp(record))}\n`
       if (pending.length > FLUSH_CHARS) flush(() => {})
     },
-    log: (line) => process.stderr.write(`${line}\n`),
+    log: (line) => process.stderr.write(`${withoutUrlSecrets(line)}\n`),
   })
   pending += `${JSON.stringify(resultRecord(result, process.env))}\n`
   // The reader may be slow: when the last write is done, all are.
   await new Promise<void>(flush)
   await new Promise<void>((resolve) => {
-    process.stderr.write(`${plugin}: ${result.status}: ${result.output}\n`, () => resolve())
+    process.stderr.write(`${plugin}: ${result.status}: ${withoutUrlSecrets(result.output)}\n`, () => resolve())
   })
   if (stoppedBy !== undefined && result.status === 'failed') {
     process.removeAllListeners(stoppedBy)

@@ -2,10 +2,11 @@ import { SETTINGS, type Texts, timeoutOf } from '../../base/config.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Kind } from '../../base/kinds.ts'
 import * as kinds from '../../base/kinds.ts'
+import { own } from '../../base/own.ts'
 
 /** The text of a setting; undefined when it is missing or blank. */
 export function text(env: Texts, name: string): string | undefined {
-  return env[name]?.trim() || undefined
+  return own(env, name)?.trim() || undefined
 }
 
 /** The value of a setting; undefined when it is missing or blank. Throws AppError for an invalid one. */

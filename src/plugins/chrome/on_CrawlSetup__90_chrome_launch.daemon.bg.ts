@@ -3,13 +3,12 @@
 import { rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { basename, dirname, join } from 'node:path'
-import { AddressFilter } from '../../base/address-filter.ts'
 import { messageOf } from '../../base/errors.ts'
 import { isProcessFolder, makeShortFolder, PROFILES, processFolderOf, shortFolderOf } from '../../base/short-folder.ts'
+import { browserNetwork } from '../base/browser/browser-network.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../base/browser/find-browser.ts'
 import { endBrowser, guardBrowser } from '../base/browser/guard.ts'
 import { launchBrowser, type RunningBrowser } from '../base/browser/launch.ts'
-import { socksArguments, startSocksFilter } from '../base/browser/socks-filter.ts'
 import { ENDPOINT, NO_BROWSER, noteOf } from '../base/browser/with-tab.ts'
 import { writeWhole } from '../base/files.ts'
 import { sizeLimit } from '../base/settings.ts'
@@ -66,15 +65,14 @@ if (!browser) {
   process.exit(SKIPPED)
 }
 
-const filter = AddressFilter.from(process.env)
-const network = filter ? socksArguments((await startSocksFilter(filter)).port) : []
+const network = await browserNetwork(process.env)
 let hasRun = false
 for (let failures = 0; !isOver; ) {
   const began = performance.now()
   try {
     clean()
     makeShortFolder(short, "the browser's socket")
-    running = await launchBrowser(browser, join(profiles, basename(short)), short, process.env, network)
+    running = await launchBrowser(browser, join(profiles, basename(short)), short, process.env, network.args)
     writeWhole(folder, ENDPOINT, `${running.relay.endpoint}\n`)
   } catch (error) {
     failures++

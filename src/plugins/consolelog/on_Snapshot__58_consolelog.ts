@@ -3,13 +3,16 @@
 import { capture } from '../base/browser/with-tab.ts'
 import { writeWhole } from '../base/files.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
+import { credentialsFor, redaction } from '../base/persona.ts'
 
 export default defineHook(import.meta, {
   plugin: 'consolelog',
   run: (context) =>
     capture(context, async ({ tab: { console: log } }) => {
       if (log.lines.length === 0) return noResults('nothing on the console')
-      writeWhole(context.outputDir, 'console.jsonl', log.lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+      const redacted = redaction(await credentialsFor(context))
+      const lines = log.lines.map((line) => ({ ...line, text: redacted(line.text) }))
+      writeWhole(context.outputDir, 'console.jsonl', lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
       if (log.dropped > 0) context.log(`${log.dropped} more lines were not kept.`)
       return succeeded('consolelog/console.jsonl')
     }),

@@ -65,16 +65,10 @@ export class Git {
       `http.userAgent=${userAgent(env)}`,
       ...(flag(env, 'CHECK_SSL_VALIDITY', true) ? [] : ['http.sslVerify=false']),
     ].flatMap((setting) => ['-c', setting])
-    const exit = await this.#run([
-      ...settings,
-      ...args,
-      '--template=',
-      '--no-recurse-submodules',
-      '--no-checkout',
-      '--',
+    const exit = await this.#run(
+      [...settings, ...args, '--template=', '--no-recurse-submodules', '--no-checkout', '--', url, CLONE],
       url,
-      CLONE,
-    ])
+    )
     if (exit.code === 0) return true
     const isNone =
       /repository '[^\n]*' not found|could not read (?:Username|Password)|Authentication failed|is this a git repo/
@@ -118,12 +112,16 @@ export class Git {
     return this.#run(['-C', CLONE, '-c', 'core.hooksPath=/dev/null', ...args])
   }
 
-  async #run(args: readonly string[]): Promise<ProgramExit> {
+  /** @param asked the URL that it asks for */
+  async #run(args: readonly string[], asked?: string): Promise<ProgramExit> {
     const options = { cwd: this.#stage, maxFileBytes: this.#limit.bytes }
-    const exit = await withHttpFilter(AddressFilter.from(this.#context.env), (proxy) => {
-      const env = { ...ENVIRONMENT, ...proxyEnvironment(proxy) }
-      return runProgram(this.#program, args, { ...options, env }, this.#context)
-    })
+    const exit = await withHttpFilter(
+      { filter: AddressFilter.from(this.#context.env), env: this.#context.env, url: asked },
+      (proxy) => {
+        const env = { ...ENVIRONMENT, ...proxyEnvironment(proxy) }
+        return runProgram(this.#program, args, { ...options, env }, this.#context)
+      },
+    )
     this.#context.signal.throwIfAborted()
     if (exit.code !== 0) this.#context.log(exit.log.trim())
     if (/File too large/.test(exit.log)) throw tooLarge(this.#limit)

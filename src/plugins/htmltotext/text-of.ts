@@ -51,7 +51,7 @@ export function textOf(html: string): string {
   })
   return pieces
     .join('')
-    .replace(/[\t ]+$/gm, '')
+    .replace(/(?<![\t ])[\t ]+$/gm, '')
     .replace(/\n{3,}/g, '\n\n')
     .trim()
 }

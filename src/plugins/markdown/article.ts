@@ -1,7 +1,9 @@
-/** The article within the document that readability wraps around it. */
+import { own } from '../../base/own.ts'
+import { withAddresses } from '../base/inert/nowhere.ts'
+/** The article within the document that readability wraps around it, with the addresses of its pictures. */
 export function mainPart(html: string): string {
   const [start, end] = [html.indexOf('<main>'), html.lastIndexOf('</main>')]
-  return start >= 0 && end > start ? html.slice(start + '<main>'.length, end) : html
+  return withAddresses(start >= 0 && end > start ? html.slice(start + '<main>'.length, end) : html)
 }
 
 const KEYS = { title: 'title', byline: 'author', siteName: 'site', publishedTime: 'published', lang: 'lang' } as const
@@ -11,7 +13,7 @@ export function frontMatter(about: string | undefined, url: string): string {
   const known = parsed(about)
   const text = (value: unknown) => (typeof value === 'string' ? value.replace(/\s+/g, ' ').trim() : '')
   const lines = Object.entries({ ...KEYS, url: 'url' }).flatMap(([key, name]) => {
-    const value = text(key === 'url' ? (known['url'] ?? url) : known[key])
+    const value = text(key === 'url' ? (known['url'] ?? url) : own(known, key))
     return value === '' ? [] : [`${name}: ${JSON.stringify(value)}`] // A string of JSON is one of YAML.
   })
   const title = text(known['title'])

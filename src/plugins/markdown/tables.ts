@@ -56,7 +56,7 @@ export function addTables(service: TurndownService): void {
 function cellText(content: string): string {
   return content
     .trim()
-    .replace(/\s*\n\s*/g, '<br>')
+    .replace(/(?<!\s)\s*\n\s*/g, '<br>')
     .replaceAll('|', '\\|')
 }
 

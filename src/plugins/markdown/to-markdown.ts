@@ -2,6 +2,9 @@ import TurndownService from 'turndown'
 import type { Element } from './element.ts'
 import { addTables, withoutMarks } from './tables.ts'
 
+const MOST_BLANKS = 200
+const LONG_BLANK = /(?<!\s)\s{200,}/g
+
 /** Markdown (GitHub's) of an HTML fragment with absolute links, in time linear to its size. */
 export function toMarkdown(html: string): string {
   const service = new TurndownService({
@@ -29,11 +32,12 @@ export function toMarkdown(html: string): string {
     filter: (node) => node.nodeName === 'A' && isPermalink(node as unknown as Element),
     replacement: () => '',
   })
-  return service.turndown(withoutMarks(html)).trim()
+  // Turndown looks for the end of a run of blanks from each of them.
+  return service.turndown(withoutMarks(html).replace(LONG_BLANK, (run) => run.slice(0, MOST_BLANKS))).trim()
 }
 
 function codeBlock(pre: Element): string {
-  const code = (pre.textContent ?? '').replace(/^\n|\s+$/g, '')
+  const code = (pre.textContent ?? '').replace(/^\n|(?<!\s)\s+$/g, '')
   const longest = Math.max(2, ...[...code.matchAll(/^ {0,3}(`{3,})/gm)].map(([, ticks]) => ticks!.length))
   const fence = '`'.repeat(longest + 1)
   return `\n\n${fence}${pre.getAttribute('data-language') ?? ''}\n${code}\n${fence}\n\n`

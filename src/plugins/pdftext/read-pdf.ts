@@ -1,5 +1,6 @@
 import { getDocumentProxy } from 'unpdf'
 import { AppError, messageOf } from '../../base/errors.ts'
+import { own } from '../../base/own.ts'
 
 export interface PdfText {
   /** Pages are parted by form feeds, as pdftotext does. */
@@ -31,7 +32,10 @@ export async function readPdf(bytes: Buffer, most: number, signal: AbortSignal):
       signal.throwIfAborted()
       texts.push(await pageText(pdf, number))
     }
-    const word = (key: string) => (typeof info[key] === 'string' && info[key].trim() !== '' ? info[key].trim() : null)
+    const word = (key: string) => {
+      const given = own(info, key)
+      return (typeof given === 'string' && given.trim()) || null
+    }
     return {
       text: texts.join('\f').trim() && texts.join('\f'),
       title: word('Title'),
@@ -60,7 +64,7 @@ async function pageText(pdf: Pdf, number: number): Promise<string> {
     .map((item) => ('str' in item ? item.str + (item.hasEOL ? '\n' : '') : ''))
     .join('')
     .replace(/\0/g, '')
-    .replace(/[ \t]+\n/g, '\n')
+    .replace(/(?<![ \t])[ \t]+\n/g, '\n')
     .trim()
 }
 

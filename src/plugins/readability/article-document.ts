@@ -13,6 +13,7 @@ export interface ArticleHead {
 /**
  * Wraps the HTML of an article into a page of its own: it opens from disk, in light and dark, with the right characters
  * and direction, and without requests; pictures that lie elsewhere are replaced by their description.
+ * @param content inert
  */
 export function articleDocument(content: string, head: ArticleHead): string {
   const lang = head.lang ? ` lang="${escaped(head.lang)}"` : ''
@@ -28,8 +29,7 @@ export function articleDocument(content: string, head: ArticleHead): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" 
-  content="default-src 'none'; img-src data: file: 'self'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <title>${escaped(head.title)}</title>
 <style>${STYLE}</style>
 </head>
@@ -46,6 +46,8 @@ ${content}
 </html>
 `
 }
+
+const POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1c2128; --dim: #57606a; --back: #fff; --box: #f4f5f7;

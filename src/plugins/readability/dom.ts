@@ -99,7 +99,7 @@ export function readableText(root: DomElement): string {
   walk(root, false)
   return parts
     .join('')
-    .replace(/[ \t]+\n/g, '\n')
+    .replace(/(?<![ \t])[ \t]+\n/g, '\n')
     .replace(/\n{3,}/g, '\n\n')
     .replace(/\t{2,}/g, '\t')
     .trim()

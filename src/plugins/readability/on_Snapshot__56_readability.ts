@@ -16,16 +16,19 @@ export default defineHook(import.meta, {
     const page = await loadPage(context)
     if ('status' in page) return page
     if (page.html.length > limit.bytes) return noResults(tooLarge(limit).message)
+    const served = surveyPage(page.html)
+    if (served.tooComplex !== undefined) return noResults(served.tooComplex)
     const html = openShadowRoots(page.html)
-    const survey = surveyPage(html)
+    const survey = html === page.html ? served : surveyPage(html)
     if (survey.tooComplex !== undefined) return noResults(survey.tooComplex)
 
     // Loaded only here: a tree is expensive, and no other hook needs one.
     const { extractArticle } = await import('./extract-article.ts')
+    const { inertArticle } = await import('./inert-article.ts')
     const article = extractArticle(html, page.url, survey)
     if (!article) return noResults('no article found')
     const { content, textContent, ...about } = article
-    writeWhole(context.outputDir, 'content.html', articleDocument(content, { ...about, url: page.url }))
+    writeWhole(context.outputDir, 'content.html', articleDocument(inertArticle(content), { ...about, url: page.url }))
     writeWhole(context.outputDir, 'content.txt', `${textContent.trim()}\n`)
     writeJson(context.outputDir, 'article.json', { ...about, url: page.url })
     return succeeded('readability/content.html')

@@ -21,7 +21,9 @@ const THUMBNAIL_HEIGHT = 300
 const QUALITY = 80
 /** The part of the time limit in which another picture of a long page is begun. */
 const SHARE = 0.6
-const FORMATS: Readonly<Record<string, 'png' | 'jpeg' | 'webp'>> = { '.png': 'png', '.jpg': 'jpeg', '.webp': 'webp' }
+const FORMATS: ReadonlyMap<string, 'png' | 'jpeg' | 'webp'> = new Map(
+  Object.entries({ '.png': 'png', '.jpg': 'jpeg', '.webp': 'webp' }),
+)
 
 type Clip = Protocol.Page.Viewport
 type Size = Pick<Clip, 'width' | 'height'>
@@ -39,7 +41,7 @@ export default defineHook(import.meta, {
       const height = Math.min(Math.max(page.height, view.clientHeight), MAX_HEIGHT * MAX_PICTURES)
       const x = page.x < 0 ? view.clientWidth - width : 0 // Text from right to left grows to the left.
       const save = async (name: string, clip: Partial<Clip> & Size) => {
-        const format = FORMATS[extname(name)]!
+        const format = FORMATS.get(extname(name))!
         const { data } = await tab.send('Page.captureScreenshot', {
           format,
           ...(format !== 'png' && { quality: QUALITY }),

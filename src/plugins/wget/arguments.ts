@@ -1,3 +1,4 @@
+import { hasUrlSecrets } from '../../base/url-secrets.ts'
 import { userAgent } from '../../base/user-agent.ts'
 import type { HookContext } from '../base/contract.ts'
 import { flag, list, type SizeLimit, text } from '../base/settings.ts'
@@ -42,6 +43,8 @@ export function wgetArguments(
     ...['-e', 'ftp_proxy=http://127.0.0.1:1/'],
     // It would be stored in the user's home.
     '--no-hsts',
+    // It would tell all others from which page they are asked.
+    ...(hasUrlSecrets(context.url) ? ['--header=Referer: '] : []),
     ...(language === undefined ? [] : [`--header=Accept-Language: ${language}`]),
     // On stdin: neither a file nor the list of processes has them. It has the requests with them in its WARC.
     ...(hasCookies ? ['--load-cookies=/dev/stdin'] : []),

@@ -12,7 +12,7 @@ import { isBlank } from '../base/body.ts'
 import { isPage } from '../base/content-type.ts'
 import { isDead } from '../base/dead-page.ts'
 import { defineHook, lacking, noResults, skipped, succeeded } from '../base/hook.ts'
-import { withHttpFilter } from '../base/http-filter.ts'
+import { proxyEnvironment, withHttpFilter } from '../base/http-filter.ts'
 import { credentialsFor } from '../base/persona.ts'
 import { speaksOnlyHttp2 } from '../base/request.ts'
 import { runProgram } from '../base/run-program.ts'
@@ -46,12 +46,13 @@ export default defineHook(import.meta, {
     if (Object.keys(headersFor(headers, new URL(context.url))).length > 0)
       context.log('without the headers of the persona: wget would send them to every host')
     const stage = join(context.outputDir, STAGE)
+    const { env } = context
     rmSync(stage, { recursive: true, force: true })
     mkdirSync(join(stage, 'warc'), { recursive: true })
     try {
       const options = { cwd: stage, maxFileBytes: limit.bytes, diesAtLimit: true, input: formatCookiesTxt(cookies) }
-      const exit = await withHttpFilter(AddressFilter.from(context.env), (proxy) =>
-        runProgram(program, [...proxied(proxy), ...args], options, context),
+      const exit = await withHttpFilter({ filter: AddressFilter.from(env), env, url: context.url }, (proxy) =>
+        runProgram(program, [...proxied(proxy), ...args], { ...options, env: proxyEnvironment(proxy) }, context),
       )
       context.log((isLoggedIn ? withoutCookies(exit.log) : exit.log).trim())
       context.signal.throwIfAborted()
@@ -74,10 +75,13 @@ export default defineHook(import.meta, {
   },
 })
 
-/** The options that have wget use a proxy, whatever its own settings say. */
-const proxied = (proxy: string | undefined) =>
-  proxy === undefined
-    ? []
-    : ['use_proxy=yes', 'no_proxy=', ...['http', 'https'].map((scheme) => `${scheme}_proxy=${proxy}`)].flatMap(
-        (each) => ['-e', each],
-      )
+/**
+ * The options that have wget use the proxy of its environment, whatever its own settings say. One with a password is
+ * named there only: everybody sees the arguments of a program.
+ */
+function proxied(proxy: string | undefined): string[] {
+  if (proxy === undefined) return []
+  if (proxy.includes('@')) return ['--no-config', '-e', 'use_proxy=yes']
+  const settings = ['use_proxy=yes', 'no_proxy=', ...['http', 'https'].map((scheme) => `${scheme}_proxy=${proxy}`)]
+  return settings.flatMap((each) => ['-e', each])
+}

@@ -2,14 +2,25 @@ import type { ProgramExit } from '../base/run-program.ts'
 
 /** The page's file: the first that wget reports as saved; undefined when it saved nothing. */
 export function savedPage(log: string): string | undefined {
-  return SAVED.exec(log)?.[1]
+  return firstSaved(log)?.file
 }
 
-const SAVED = /^[^\n]* URL:[^\n]* -> "([^"\n]+)"/m
+/** The first line with ` URL:` and, at its end, a file, and where that begins: a line for itself, however long. */
+function firstSaved(log: string): { readonly file: string; readonly at: number } | undefined {
+  let at = 0
+  for (const line of log.split('\n')) {
+    const [, file] = /^([^"]+)"/.exec(line.slice(line.lastIndexOf(ARROW) + ARROW.length)) ?? []
+    if (file !== undefined && line.includes(' URL:') && line.includes(ARROW)) return { file, at }
+    at += line.length + 1
+  }
+  return undefined
+}
+
+const ARROW = ' -> "'
 
 /** Was there the head of an answer in HTTP before the page was saved? wget takes anything else for HTTP/0.9. */
 export function isAnswered(log: string): boolean {
-  return /^ *HTTP\/\d/m.test(log.slice(0, SAVED.exec(log)?.index))
+  return /^ *HTTP\/\d/m.test(log.slice(0, firstSaved(log)?.at))
 }
 
 /** Why there is no page, in one line. */
@@ -35,5 +46,5 @@ export function failureReason(exit: ProgramExit, url: string): string {
 
 /** The log without the values of cookies that servers set. */
 export function withoutCookies(log: string): string {
-  return log.replace(/^(\s*Set-Cookie:\s*[^=;\n]*)=[^;\n]*/gim, '$1=***')
+  return log.replace(/^([ \t]*Set-Cookie:[^=;\r\n]*)=[^;\r\n]*/gim, '$1=***')
 }

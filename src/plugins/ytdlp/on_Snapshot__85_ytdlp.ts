@@ -46,7 +46,7 @@ export default defineHook(import.meta, {
       )
       // The limit of a file is for what hides its size; half as much again, since sound and picture are joined.
       const options = { cwd: stage, maxFileBytes: limit.bytes * 1.5, input: formatCookiesTxt(cookies) }
-      const exit = await withHttpFilter(AddressFilter.from(env), (proxy) =>
+      const exit = await withHttpFilter({ filter: AddressFilter.from(env), env, url: context.url }, (proxy) =>
         runProgram(program, args, { ...options, env: proxyEnvironment(proxy) }, context),
       )
       context.log(exit.log.trim())

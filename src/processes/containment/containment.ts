@@ -5,15 +5,22 @@ import { UsageError } from '../../base/errors.ts'
 import type { Tier } from '../../db/tables.ts'
 import { type Family, killFamily, MARKER } from '../family.ts'
 import type { ProcessIdentity } from '../identity.ts'
+import type { AccountSwitch } from './account-switch.ts'
 import { enterCgroup, findCgroup, removeCgroup } from './cgroup.ts'
 import { hasDeathSignal, withDeathSignal } from './death-signal.ts'
 import { howToUnshare, inNamespace } from './pid-namespace.ts'
 
 /**
- * How a runner keeps the processes of its hooks together. Plain data: workers get it in their environment. `basic`: a
- * session, a mark in the environment, and the death signal where there is one; what changes all three escapes.
+ * How a runner keeps the processes of its hooks together, and as whom they run. Plain data: workers get it in their
+ * environment. `basic`: a session, a mark in the environment, and the death signal where there is one; what changes all
+ * three escapes.
  */
-export type Containment =
+export type Containment = Detected & {
+  /** Undefined: as whoever runs the program. */
+  readonly account?: AccountSwitch | undefined
+}
+
+type Detected =
   | { readonly tier: 'basic'; readonly deathSignal: boolean }
   | { readonly tier: 'pidns'; readonly unshare: readonly string[] }
   | { readonly tier: 'cgroup'; readonly path: string }
@@ -63,11 +70,14 @@ export function containerFor(
   { processId, workerId }: { readonly processId: string; readonly workerId: string },
   argv: readonly string[],
 ): Container {
-  const { tier } = containment
-  if (tier === 'pidns') return { tier, argv: inNamespace(containment.unshare, argv), cgroup: null }
-  if (tier === 'basic') return { tier, argv: containment.deathSignal ? withDeathSignal(argv) : argv, cgroup: null }
+  const { tier, account } = containment
+  const become = account?.argv ?? []
+  if (tier === 'pidns') return { tier, argv: inNamespace(containment.unshare, [...become, ...argv]), cgroup: null }
+  // Who becomes another account loses the death signal, so that it comes last.
+  if (tier === 'basic')
+    return { tier, argv: [...become, ...(containment.deathSignal ? withDeathSignal(argv) : argv)], cgroup: null }
   const cgroup = join(containment.path, workerId, processId)
-  return { tier, argv: enterCgroup(cgroup, argv), cgroup }
+  return { tier, argv: enterCgroup(cgroup, [...become, ...argv]), cgroup }
 }
 
 /** Makes what the command needs; right before the spawn. */

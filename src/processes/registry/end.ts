@@ -3,6 +3,7 @@ import { failpoint } from '../../base/failpoint.ts'
 import type { Home } from '../../db/home.ts'
 import { rowById } from '../../db/process-rows.ts'
 import { identityIn, isLive, isRunner, markEnded, type ProcessRow } from '../../db/processes.ts'
+import { CannotEnd } from '../cannot-end.ts'
 import { type Family, killFamily, MARKER, membersOf, signalMembers } from '../family.ts'
 import { familyOfRows } from '../family-of-rows.ts'
 import { livenessOf, signalIdentity } from '../identity.ts'
@@ -85,8 +86,7 @@ export async function killTree(home: Home, row: ProcessRow, graceMs = 2_000): Pr
   }
   const survivors = await killFamily(family)
   await failpoint('registry.tree_killed')
-  if (survivors.length > 0)
-    throw new Error(`cannot end ${survivors.join(', ')}: they survive SIGKILL, or belong to another user`)
+  if (survivors.length > 0) throw new CannotEnd(survivors)
   for (const each of [...below.toReversed(), row]) if (isLive(each)) await poll(home, each)
   return members.length
 }

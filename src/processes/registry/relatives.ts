@@ -4,11 +4,23 @@ import type { LiveRow, ProcessRow } from '../../db/processes.ts'
 
 /** Who started a process, who started that, and so on: the nearest first. A circle ends where it would begin again. */
 export async function ancestorsOf(home: Home, row: LiveRow): Promise<LiveRow[]> {
+  return await above(row, (id) => rowById(home, id))
+}
+
+/** The same among rows that were read already. */
+export async function ancestorsAmong(rows: readonly LiveRow[], row: LiveRow): Promise<LiveRow[]> {
+  return await above(row, (id) => rows.find((candidate) => candidate.id === id))
+}
+
+async function above(
+  row: LiveRow,
+  rowOf: (id: string) => LiveRow | undefined | Promise<LiveRow | undefined>,
+): Promise<LiveRow[]> {
   const found: LiveRow[] = []
   const seen = new Set([row.id])
   for (let id = row.parent_id; id !== null && !seen.has(id); ) {
     seen.add(id)
-    const parent = await rowById(home, id)
+    const parent = await rowOf(id)
     if (!parent) break
     found.push(parent)
     id = parent.parent_id

@@ -3,6 +3,14 @@ import type { Mutant } from './mutant.ts'
 /** Mechanisms of src/cli. */
 export const CLI: readonly Mutant[] = [
   {
+    name: 'a command whose database goes away fails at once',
+    file: 'src/cli/home.ts',
+    find: 'if (connection === COMMAND_CONNECTION) setRetryPolicy',
+    replacement: 'if (connection !== COMMAND_CONNECTION) setRetryPolicy',
+    test: 'test/integration/commands-database-killed.test.ts',
+    only: 'waits for it, and does what it is told once',
+  },
+  {
     name: 'status does not know why nothing moves without a runner',
     file: 'src/cli/commands/status-reasons.ts',
     find: 'if (!leader) return withoutLeader(home, alive)',
@@ -33,5 +41,13 @@ export const CLI: readonly Mutant[] = [
     replacement: 'if (archived.size >= 0) return',
     test: 'test/integration/add-lists.test.ts',
     only: 'keeps titles, tags, notes and dates',
+  },
+  {
+    name: 'a record from a pipe tells a program what to do',
+    file: 'src/cli/records/page-settings.ts',
+    find: 'if (asked.known.needsTrust(name, text))',
+    replacement: 'if (asked.known.needsTrust(name, text) && url === undefined)',
+    test: 'test/integration/untrusted-rows.test.ts',
+    only: 'tells a program nothing through',
   },
 ]

@@ -37,7 +37,7 @@ export const WORKERS: readonly Mutant[] = [
   {
     name: 'the dead hold what they claimed',
     file: 'src/workers/reap.ts',
-    find: 'const requeued = await requeueClaimsOf(tx, ids, blame)',
+    find: 'const requeued = await requeueClaimsOf(tx, over, blame && !failure)',
     replacement: 'const requeued = 0',
     test: 'test/crash/kill.test.ts',
     only: 'of one process after another',
@@ -181,7 +181,7 @@ export const WORKERS: readonly Mutant[] = [
   {
     name: 'a worker that stands still is given a further lane',
     file: 'src/workers/laned-worker.ts',
-    find: 'return answered.signal.aborted && isRoomy()',
+    find: 'return !this.#isSilent && isRoomy()',
     replacement: 'return isRoomy()',
     test: 'test/unit/laned-worker.test.ts',
     only: 'while it stands still',
@@ -209,5 +209,21 @@ export const WORKERS: readonly Mutant[] = [
     replacement: '',
     test: 'test/integration/former-workers.test.ts',
     only: 'a former worker of a page',
+  },
+  {
+    name: 'the row of a program says what is run',
+    file: 'src/workers/binaries.ts',
+    find: "if (row?.status !== 'installed' || !isFoundHere(dataDir, row)) continue",
+    replacement: "if (row?.status !== 'installed') continue",
+    test: 'test/integration/binaries.test.ts',
+    only: 'is not run, and nothing is installed for it',
+  },
+  {
+    name: 'the row of a program says what is installed',
+    file: 'src/workers/binaries.ts',
+    find: 'if (required.length === 0 && !isAsked) return',
+    replacement: 'if (required.length === 0 && isAsked) return',
+    test: 'test/integration/binaries.test.ts',
+    only: 'is not run, and nothing is installed for it',
   },
 ]

@@ -65,9 +65,13 @@ export class TabCrashed extends AppError {
   }
 }
 
+/** The page has got an answer that it may not have: nothing more is taken from it. */
+export class AnswerRefused extends AppError {}
+
 /** For a frame, element or file that may be gone: it is left out. Without its tab or browser there is nothing. */
 export function unlessGone(error: unknown): undefined {
-  if (error instanceof BrowserGone || error instanceof TabCrashed || !(error instanceof AppError)) throw error
+  const isAll = [BrowserGone, TabCrashed, AnswerRefused].some((kind) => error instanceof kind)
+  if (isAll || !(error instanceof AppError)) throw error
   return undefined
 }
 

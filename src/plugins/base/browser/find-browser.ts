@@ -11,7 +11,7 @@ export const NO_BROWSER_FOUND =
 
 /**
  * The browser for captures: CHROME_BINARY (a path, or a name that is looked up in PATH), else the packaged one, which
- * is unpacked below DATA_DIR/lib when first needed.
+ * is unpacked below DATA_DIR/lib when first needed (as root, into a folder of the account that hooks run as).
  * @returns undefined when none is installed. Throws AppError when CHROME_BINARY names nothing that can be run.
  */
 export async function findBrowser(env: HookContext['env']): Promise<Browser | undefined> {
@@ -23,5 +23,5 @@ export async function findBrowser(env: HookContext['env']): Promise<Browser | un
     return { program, env: {} }
   }
   const { unpackBrowser } = await import('./packaged.ts')
-  return await unpackBrowser(join(env['DATA_DIR'] ?? process.cwd(), 'lib'))
+  return await unpackBrowser(env['ARCHIVEBOX_LIB_DIR'] ?? join(env['DATA_DIR'] ?? process.cwd(), 'lib'))
 }

@@ -1,5 +1,6 @@
 import { CLOSED_ROOTS } from './closed-roots.ts'
 import { ASK_STYLES, TELL_STYLES } from './keep-styles.ts'
+import { READER } from './reader.ts'
 
 /** A frame's document as it is shown now, for a file that needs neither scripts nor a network. */
 export interface FrameHtml {
@@ -26,14 +27,24 @@ export const PICTURED = 'globalThis.picturedOfPage'
  */
 export const FRAME_HTML = `(() => {
   const VOID = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '))
-  const DROPPED = new Set('script noscript base'.split(' '))
+  const DROPPED = new Set('script noscript base noembed noframes'.split(' '))
+  const EMPTY = new Set(['template', 'iframe'])
+  // What is in them is read as it stands, and what is behind the last of them, too.
+  const VERBATIM = new Set('xmp plaintext listing'.split(' '))
   const CANDIDATE = /([^\\s,]\\S*[^\\s,])(?:\\s+([\\d.]+[wx]))?\\s*(?:,|$)/g
   const FRAME_MARK = '${FRAME_MARK}'
   const MOST_PICTURES = 20
+  ${READER}
+  const [typeOf, childrenOf, parentOf] = ['nodeType', 'childNodes', 'parentNode'].map((name) => reader(Node, name))
+  const [nameOf, kindOf, attributesOf, rootOf] =
+    ['localName', 'namespaceURI', 'attributes', 'shadowRoot'].map((name) => reader(Element, name))
+  const [root, body, doctype, sheets] =
+    ['documentElement', 'body', 'doctype', 'adoptedStyleSheets'].map((name) => reader(Document, name)(document))
+  const base = reader(Node, 'baseURI')(document)
   const frames = (${FRAMES} = [])
   const pictured = (${PICTURED} = [])
   const pictures = 'picture-of-page:' + Math.random().toString(36).slice(2) + '/'
-  const absolute = (value) => (URL.canParse(value, document.baseURI) ? new URL(value, document.baseURI).href : value)
+  const absolute = (value) => (URL.canParse(value, base) ? new URL(value, base).href : value)
   const escaped = (text) => text.replace(/[&<>"\\u00a0]/g, (char) => '&#' + char.charCodeAt(0) + ';')
   const rulesOf = (sheet) => Array.from(sheet.cssRules, (rule) => rule.cssText)
   const writtenFor = (node) => {
@@ -57,12 +68,15 @@ export const FRAME_HTML = `(() => {
     const isSame = asIs.filter((rule) => !rule.startsWith('@import')).join() === asWritten.join()
     return isSame ? text : textOf(asIs, element, 0)
   }
+  // Of what stands in a drawing a parser takes more for markup than where it stood.
+  const TAGS = /"(?:\\\\.|[^"\\\\\\n])*"|'(?:\\\\.|[^'\\\\\\n])*'|url\\([^)"']{0,9999}\\)|<(?=[a-z!?/])/gis
+  const withoutTags = (part) => (part === '<' ? '< ' : part.replaceAll('<', '\\\\3c '))
   const style = (css, media) =>
-    '<style' + (media ? ' media="' + escaped(media) + '"' : '') + '>' + css.replaceAll('</', '<\\\\/') + '</style>'
-  const adopted = (root) =>
-    root.adoptedStyleSheets
+    '<style' + (media ? ' media="' + escaped(media) + '"' : '') + '>' + css.replace(TAGS, withoutTags) + '</style>'
+  const adopted = (place, sheets) =>
+    sheets
       .map((sheet, number) =>
-        sheet.disabled ? '' : style(textOf(rulesOf(sheet), root, number), sheet.media.mediaText))
+        sheet.disabled ? '' : style(textOf(rulesOf(sheet), place, number), sheet.media.mediaText))
       .join('')
 
   const dataUrl = (canvas, type) => {
@@ -77,7 +91,7 @@ export const FRAME_HTML = `(() => {
     return isSeen && pictured.length < MOST_PICTURES ? pictures + (pictured.push(element) - 1) : null
   }
   const drawnBy = (video) => {
-    const canvas = document.createElement('canvas')
+    const canvas = Document.prototype.createElement.call(document, 'canvas')
     Object.assign(canvas, { width: video.videoWidth, height: video.videoHeight })
     if (video.readyState >= 2) canvas.getContext('2d').drawImage(video, 0, 0)
     return video.readyState >= 2 ? (dataUrl(canvas, 'image/jpeg') ?? seen(video)) : null
@@ -85,7 +99,7 @@ export const FRAME_HTML = `(() => {
   // Of a file that is shown in several parts the browser names one part for all.
   const shownBy = ({ src, currentSrc }) => (src.split('#')[0] === currentSrc.split('#')[0] ? src : currentSrc)
   const chosen = (image) => {
-    const sources = image.parentNode?.localName === 'picture' ? [...image.parentNode.children] : [image]
+    const sources = parentOf(image)?.localName === 'picture' ? [...parentOf(image).children] : [image]
     for (const source of sources)
       for (const [, url, descriptor] of (source.srcset ?? '').matchAll(CANDIDATE))
         if (absolute(url) === image.currentSrc)
@@ -115,11 +129,11 @@ export const FRAME_HTML = `(() => {
   }
 
   const attributes = (element) => {
-    const all = new Map(Array.from(element.attributes, ({ name, value }) => [name, value]))
+    const all = new Map(Array.from(attributesOf(element), ({ name, value }) => [name, value]))
     all.delete(FRAME_MARK)
     for (const name of ['href', 'xlink:href', 'background', 'src', 'poster', 'action'])
       if (all.has(name) && !/^(#|data:)/i.test(all.get(name).trim())) all.set(name, absolute(all.get(name)))
-    for (const [name, value] of Object.entries(CHANGES[element.localName]?.(element) ?? {}))
+    for (const [name, value] of Object.entries((isHtml(element) && CHANGES[nameOf(element)]?.(element)) || {}))
       value === null || value === undefined ? all.delete(name) : all.set(name, value)
     if (all.has(FRAME_MARK)) all.set(FRAME_MARK, frames.push(element) - 1)
     return [...all]
@@ -127,25 +141,29 @@ export const FRAME_HTML = `(() => {
       .map(([name, value]) => ' ' + name + '="' + escaped(String(value)) + '"')
       .join('')
   }
-  const inside = (parent) => Array.from(parent.childNodes, write).join('')
+  const isHtml = (node) => kindOf(node) === 'http://www.w3.org/1999/xhtml'
+  const inside = (parent) => Array.from(childrenOf(parent), write).join('')
   const write = (node) => {
-    if (node.nodeType === Node.TEXT_NODE || node.nodeType === Node.CDATA_SECTION_NODE) return escaped(node.data)
-    if (node.nodeType !== Node.ELEMENT_NODE) return ''
-    const name = node.localName
-    const isHtml = node.namespaceURI === 'http://www.w3.org/1999/xhtml'
-    if (DROPPED.has(name) || (name === 'source' && node.parentNode.localName === 'picture')) return ''
+    const type = typeOf(node)
+    if (type === Node.TEXT_NODE || type === Node.CDATA_SECTION_NODE) return escaped(node.data)
+    if (type !== Node.ELEMENT_NODE) return ''
+    const isKnown = isHtml(node)
+    const name = isKnown && VERBATIM.has(nameOf(node)) ? 'pre' : nameOf(node)
+    if (DROPPED.has(name) || (name === 'source' && parentOf(node).localName === 'picture')) return ''
     if (name === 'style') return style(styleText(node), node.sheet?.disabled ? 'not all' : node.media)
     if (name === 'link' && /\\balternate\\b/i.test(node.rel) && node.title) return ''
     if (name === 'link' && /\\bstylesheet\\b/i.test(node.rel) && node.sheet?.disabled !== false) return ''
     const tag = '<' + name + attributes(node) + '>'
-    if (isHtml && VOID.has(name)) return tag
-    const root = node.shadowRoot ?? ${CLOSED_ROOTS}?.get(node)
-    const shadow = root ? '<template shadowrootmode="open">' + inside(root) + adopted(root) + '</template>' : ''
-    const content = name === 'textarea' ? '\\n' + escaped(node.value) : name === 'template' ? '' : inside(node)
-    return tag + shadow + content + (node === document.body ? adopted(document) : '') + '</' + name + '>'
+    if (isKnown && VOID.has(name)) return tag
+    const shade = rootOf(node) ?? ${CLOSED_ROOTS}?.get(node)
+    const shadow = shade
+      ? '<template shadowrootmode="open">' + inside(shade) + adopted(shade, shade.adoptedStyleSheets) + '</template>'
+      : ''
+    const content =
+      isKnown && name === 'textarea' ? '\\n' + escaped(node.value) : isKnown && EMPTY.has(name) ? '' : inside(node)
+    return tag + shadow + content + (node === body ? adopted(document, sheets) : '') + '</' + name + '>'
   }
-  const { doctype } = document
   const kind = doctype ? new XMLSerializer().serializeToString(doctype) : ''
-  const html = kind + write(document.documentElement)
-  return { html, base: document.baseURI, pictured: pictured.map((_, number) => pictures + number) }
+  const html = kind + write(root)
+  return { html, base, pictured: pictured.map((_, number) => pictures + number) }
 })()`

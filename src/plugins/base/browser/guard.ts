@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { memoryPageBytes } from '../../../base/memory-page.ts'
 import type { RunningBrowser } from './launch.ts'
 import { lacksSharedMemory } from './shared-memory.ts'
 
 const LOOK_MS = 2_000
-const PAGE_BYTES = 4096
 /** A process that somebody has stopped may be on its way on. */
 const LOOKS_STOPPED = 2
 /** Looks are counted, not seconds: when this process was frozen as well, it has seen nothing. */
@@ -72,7 +72,7 @@ function familyOf(pid: number): number[] {
 }
 
 function residentBytes(pid: number): number {
-  return Number(read(`/proc/${pid}/statm`).split(' ')[1] ?? 0) * PAGE_BYTES
+  return Number(read(`/proc/${pid}/statm`).split(' ')[1] ?? 0) * memoryPageBytes()
 }
 
 /** Its state stands behind its name, which may hold anything. */

@@ -6,6 +6,7 @@ import { SCROLL } from './behaviours/scroll.ts'
 import { CLOSED_ROOTS } from './closed-roots.ts'
 import { KEEP_DRAWINGS } from './keep-drawings.ts'
 import { KEEP_STYLES } from './keep-styles.ts'
+import { READER } from './reader.ts'
 
 /** Shows and loads all of a page, in at most `ms` milliseconds. @param presses buttons that say "more", and the like */
 export const SETTLE = (ms: number, presses: boolean) => `(async () => {
@@ -20,16 +21,17 @@ export const SETTLE = (ms: number, presses: boolean) => `(async () => {
 
 /** The document as it is now, with its shadow roots as declarative ones, and closed ones that are in CLOSED_ROOTS. */
 export const SERIALIZE = `(() => {
-  const root = document.documentElement
+  ${READER}
+  const [root, doctype] = ['documentElement', 'doctype'].map((name) => reader(Document, name)(document))
+  const rootOf = reader(Element, 'shadowRoot')
   const shadowRoots = []
-  const collect = (node) => {
-    for (const element of node.querySelectorAll('*')) {
-      const inner = element.shadowRoot ?? ${CLOSED_ROOTS}?.get(element)
-      if (inner) shadowRoots.push(inner), collect(inner)
+  const collect = (elements) => {
+    for (const element of elements) {
+      const inner = rootOf(element) ?? ${CLOSED_ROOTS}?.get(element)
+      if (inner) shadowRoots.push(inner), collect(inner.querySelectorAll('*'))
     }
   }
-  collect(document)
-  const { doctype } = document
+  collect(Document.prototype.querySelectorAll.call(document, '*'))
   const start = root.cloneNode(false).outerHTML.replace(/<\\/[^<]*$/, '')
   const inside = root.getHTML ? root.getHTML({ shadowRoots }) : root.innerHTML
   return (doctype ? new XMLSerializer().serializeToString(doctype) + '\\n' : '') + start + inside + '</html>\\n'

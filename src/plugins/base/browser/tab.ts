@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AddressFilter } from '../../../base/address-filter.ts'
 import { AppError } from '../../../base/errors.ts'
 import { text } from '../settings.ts'
-import { Cdp, type Session, TabCrashed } from './cdp.ts'
+import { AnswerRefused, Cdp, type Session, TabCrashed } from './cdp.ts'
 import { collectConsole } from './console.ts'
 import { dismissDialogs } from './dialogs.ts'
+import { ATTACH, InnerTargets } from './inner-targets.ts'
 import { languagesIn } from './languages.ts'
 import { MainDocument } from './main-document.ts'
 import { NetworkActivity } from './network-activity.ts'
@@ -26,16 +28,20 @@ export class Tab {
   readonly console: ReturnType<typeof collectConsole>
   readonly network: NetworkActivity
   readonly document: MainDocument
-  /** Rejects when the tab crashes or its browser ends. */
+  readonly filter: AddressFilter
+  /** What of the page has sessions of its own. */
+  readonly inner: InnerTargets
+  /** Rejects when the tab crashes, its browser ends, or what it got may not be kept. */
   readonly #lost = Promise.withResolvers<never>()
   readonly #cdp: Cdp
   readonly #ids: TabIds
   #stuck = false
 
-  private constructor(cdp: Cdp, ids: TabIds) {
+  private constructor(cdp: Cdp, ids: TabIds, filter: AddressFilter) {
     this.#cdp = cdp
     this.#ids = ids
     this.session = cdp.session(ids.session)
+    this.filter = filter
     this.network = new NetworkActivity(this.session, ids.target) // The main frame has the id of its target.
     this.document = new MainDocument(cdp, this.session, ids.target)
     this.console = collectConsole(this.session)
@@ -45,6 +51,24 @@ export class Tab {
       this.#lost.reject(new TabCrashed(said?.why)),
     )
     dismissDialogs(this.session)
+    this.#watch(this.session)
+    this.inner = new InnerTargets(this.session)
+    this.inner.prepare(async ({ session, kind }) => {
+      this.#watch(session)
+      if (kind === 'frame') await Promise.all([session.send('Page.enable'), beforeScripts(session)])
+    })
+  }
+
+  /** Takes nothing more from a page, and ends it, when an address has answered that the filter refuses. */
+  #watch(session: Session): void {
+    const look = ({ url, remoteIPAddress }: { readonly url: string; readonly remoteIPAddress?: string }) => {
+      const refusal = remoteIPAddress ? this.filter.refusalOfAnswer(url, remoteIPAddress) : undefined
+      if (refusal === undefined) return
+      this.#lost.reject(new AnswerRefused(refusal))
+      this.#cdp.send('Target.closeTarget', { targetId: this.#ids.target }).catch(() => {}) // It tells nobody.
+    }
+    session.on('Network.responseReceived', ({ response }) => look(response))
+    session.on('Network.requestWillBeSent', ({ redirectResponse }) => redirectResponse && look(redirectResponse))
   }
 
   /**
@@ -64,7 +88,7 @@ export class Tab {
         newWindow: true, // Screenshots of tabs that share a window hang now and then.
       })
       const { sessionId: session } = await cdp.send('Target.attachToTarget', { targetId: target, flatten: true })
-      const tab = new Tab(cdp, { context, session, target })
+      const tab = new Tab(cdp, { context, session, target }, AddressFilter.from(env))
       await tab.#prepare(env)
       await dress(cdp, { context, session, target })
       return tab
@@ -87,8 +111,9 @@ export class Tab {
       send('Runtime.enable'),
       send('Log.enable'),
       send('Inspector.enable'),
-      send('Page.addScriptToEvaluateOnNewDocument', { source: BEFORE_SCRIPTS }),
+      beforeScripts(this.session),
       send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
+      send('Target.setAutoAttach', ATTACH),
       send('Network.setBypassServiceWorker', { bypass: true }),
       send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false }),
       send('Emulation.setUserAgentOverride', {
@@ -134,3 +159,5 @@ export class Tab {
     return await Promise.race([promise, late, this.#lost.promise]).finally(() => over.abort())
   }
 }
+
+const beforeScripts = ({ send }: Session) => send('Page.addScriptToEvaluateOnNewDocument', { source: BEFORE_SCRIPTS })

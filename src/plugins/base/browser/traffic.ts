@@ -4,6 +4,7 @@ import { Payload } from '../warc/payload.ts'
 import type { Recording } from '../warc/recording.ts'
 import type { Exchange } from '../warc/writer.ts'
 import type { Session } from './cdp.ts'
+import type { Tab } from './tab.ts'
 
 /** A larger body is requested again at the end, and goes to disk: the browser would hand it out in one piece. */
 const LARGEST = 8 * 1024 * 1024
@@ -23,24 +24,26 @@ interface Asked {
  * Records what a tab and its workers load, from now on.
  * @param secret names, in lower case, of headers of requests that are not recorded
  */
-export async function recordTraffic(tab: Session, recording: Recording, secret: ReadonlySet<string>): Promise<void> {
-  tab.on('Target.attachedToTarget', ({ sessionId, targetInfo }) => {
-    const worker = tab.session(sessionId)
-    recording.retryLater(bare(targetInfo.url)) // The end of its own script is told to nobody.
-    // In this order, while the worker waits. It may end meanwhile.
-    const begun = [worker.send('Network.enable', {}), recordSession(worker, recording, secret)]
-    void Promise.allSettled([...begun, worker.send('Runtime.runIfWaitingForDebugger')])
+export async function recordTraffic(tab: Tab, recording: Recording, secret: ReadonlySet<string>): Promise<void> {
+  const refusal = ({ url, remoteIPAddress = '' }: Protocol.Network.Response) =>
+    tab.filter.refusalOfAnswer(url, remoteIPAddress)
+  tab.inner.prepare(async ({ session, kind, url }) => {
+    if (kind === 'worker') recording.retryLater(bare(url)) // The end of its own script is told to nobody.
+    await recordSession(session, recording, secret, refusal)
   })
-  const filter = [{ type: 'worker' }]
-  const attach = { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter }
-  await Promise.all([recordSession(tab, recording, secret), tab.send('Target.setAutoAttach', attach)])
+  await recordSession(tab.session, recording, secret, refusal)
 }
 
 /**
  * Records what a target loads. The browser keeps bodies outside of the tab (`configureDurableMessages`): they
  * are its exact bytes behind the content encoding, and survive that the tab goes on to another page.
  */
-async function recordSession(session: Session, recording: Recording, secret: ReadonlySet<string>): Promise<void> {
+async function recordSession(
+  session: Session,
+  recording: Recording,
+  secret: ReadonlySet<string>,
+  refusal: (response: Protocol.Network.Response) => string | undefined,
+): Promise<void> {
   const asked = new Map<string, Asked>()
   const sent = new Map<string, Protocol.Network.Headers[]>()
   const over = (requestId: string) => {
@@ -92,7 +95,7 @@ async function recordSession(session: Session, recording: Recording, secret: Rea
   session.on('Network.requestWillBeSent', (event) => {
     const { requestId, redirectResponse, redirectHasExtraInfo } = event
     const before = asked.get(requestId)
-    if (before && redirectResponse)
+    if (before && redirectResponse && refusal(redirectResponse) === undefined)
       recording.add(
         Promise.resolve(exchange(before, redirectResponse, Payload.of(Buffer.alloc(0)), redirectHasExtraInfo)),
       )
@@ -102,7 +105,11 @@ async function recordSession(session: Session, recording: Recording, secret: Rea
   session.on('Network.requestServedFromCache', ({ requestId }) => over(requestId)) // The tab has loaded it before.
   session.on('Network.responseReceived', (event) => {
     const request = asked.get(event.requestId)
-    if (request) request.response = event
+    const why = refusal(event.response)
+    if (why !== undefined) {
+      recording.leaveOut(bare(event.response.url), why)
+      over(event.requestId)
+    } else if (request) request.response = event
   })
   session.on('Network.dataReceived', ({ requestId, dataLength }) => {
     const request = asked.get(requestId)

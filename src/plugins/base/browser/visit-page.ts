@@ -52,13 +52,20 @@ export async function visitPage(
   const { document, network } = tab
   const began = performance.now()
   const left = () => Math.max(0, began + budgetMs - performance.now())
+  const refusal = tab.filter.refusalOf(url)
+  if (refusal !== undefined) throw new AppError(refusal)
+  const explained = (code: string, at: string) => {
+    const why = URL.canParse(at) ? tab.filter.refusalOf(at) : undefined
+    return why === undefined ? explainNavigation(code, at) : new AppError(why)
+  }
   const answer = await tab.within(tab.session.send('Page.navigate', { url }), left())
   if (answer === undefined) throw new AppError(`timed out after ${Math.round(budgetMs / 1000)} s`)
   if (answer.isDownload || answer.errorText === 'net::ERR_ABORTED') {
     await pause(tab, CRASH_MS) // A crash aborts it, too, and is told a moment later.
     throw new AppError('a download, not a page')
   }
-  if (answer.errorText !== undefined) throw explainNavigation(answer.errorText, url)
+  if (answer.errorText !== undefined)
+    throw explained(answer.errorText, network.failure?.url ?? network.redirects.at(-1)?.to ?? url)
   const isLoaded = await loaded(tab, left())
   const settleMs = Math.min(left(), count(env, 'CHROME_SETTLE_TIMEOUT', SETTLE_SECONDS) * 1000)
   const showing = { hides: flag(env, 'CHROME_HIDE_OVERLAYS', true), presses: !isLoggedIn }
@@ -80,7 +87,7 @@ export async function visitPage(
   // The page has led to where nobody answers: what is shown is the browser's own page.
   if (unreachableUrl || finalUrl.startsWith('chrome-error:')) {
     const { failure } = network
-    throw explainNavigation(failure?.errorText ?? 'FAILED', failure?.url ?? unreachableUrl ?? url)
+    throw explained(failure?.errorText ?? 'FAILED', failure?.url ?? unreachableUrl ?? url)
   }
   const { answer: main, brokenOff } = network
   return {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError, messageOf } from '../../../base/errors.ts'
+import { hasLogins } from '../../../base/persona/has-logins.ts'
 import { headerNames } from '../../../base/persona/headers.ts'
 import type { HookContext, HookResult } from '../contract.ts'
 import { isDead } from '../dead-page.ts'
@@ -12,6 +13,7 @@ import { readSibling, siblingRan, staticFile } from '../siblings.ts'
 import { COMES_LATER } from '../visit.ts'
 import { recordingOf } from '../warc/recording.ts'
 import { BrowserGone, NoTurn, TabCrashed } from './cdp.ts'
+import { emptySecretFields } from './empty-fields.ts'
 import { NO_BROWSER_FOUND } from './find-browser.ts'
 import { personaDress } from './persona.ts'
 import { Tab } from './tab.ts'
@@ -27,6 +29,8 @@ export const NO_BROWSER = 'no-browser.txt'
 export interface VisitedTab {
   readonly tab: Tab
   readonly visited: Visited
+  /** Somebody with logins has visited it. */
+  readonly isPrivate: boolean
 }
 
 /** The part of a time limit that a visit may use: the rest is for what is taken from the page. */
@@ -150,14 +154,14 @@ async function open(context: HookContext, chrome: string, isAlone: boolean): Pro
   const began = performance.now()
   try {
     const recording = recordingOf(context)
-    const { cookies, headers, origins } = await credentialsFor(context)
-    if (recording) await recordTraffic(tab.session, recording, headerNames(headers))
-    const isLoggedIn = cookies.length + headers.size + origins.length > 0
-    const visited = await visitPage(tab, context.url, context.env, budgetMs, isLoggedIn).finally(() => {
+    const credentials = await credentialsFor(context)
+    if (recording) await recordTraffic(tab, recording, headerNames(credentials.headers))
+    const isPrivate = hasLogins(credentials)
+    const visited = await visitPage(tab, context.url, context.env, budgetMs, isPrivate).finally(() => {
       const isCut = waitedMs > wholeMs * WAIT_SHARE && performance.now() - began >= budgetMs
       if (isCut) throw new NoTurn('the wait for the browser left too little time')
     })
-    return { tab, visited }
+    return { tab, visited, isPrivate }
   } catch (error) {
     await tab.close()
     throw error
@@ -192,7 +196,10 @@ export function noteOf(folder: string, name: string): string | undefined {
   }
 }
 
-/** A capture of the visited page: `skipped` when the chrome hook's visit has failed, because that says why. */
+/**
+ * A capture of the visited page: `skipped` when the chrome hook's visit has failed, because that says why. Of what
+ * somebody with logins sees it has nothing that fields hide.
+ */
 export async function capture(
   context: HookContext,
   take: (page: VisitedTab) => Promise<HookResult>,
@@ -203,7 +210,10 @@ export async function capture(
     const use = async (page: VisitedTab) => {
       reached = true
       const { http_status: status } = page.visited
-      return status !== null && status >= 400 ? lacking('chrome') : await take(page)
+      if (status !== null && status >= 400) return lacking('chrome')
+      // Before each: the page's scripts go on.
+      if (page.isPrivate) await emptySecretFields(page.tab)
+      return await take(page)
     }
     return await withTab(context, use, takesFiles)
   } catch (error) {

@@ -2,13 +2,16 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { hasLogins } from '../../../base/persona/has-logins.ts'
 import { VERSION } from '../../../base/version.ts'
 import type { HookContext } from '../contract.ts'
 import { writeWhole } from '../files.ts'
+import { credentialsFor } from '../persona.ts'
 import { asUtf8 } from '../request.ts'
 import { type SizeLimit, sizeLimit, sizeText } from '../settings.ts'
 import type { Headers } from './http-message.ts'
 import { Payload } from './payload.ts'
+import { withoutLogins } from './private-exchange.ts'
 import { endOf, targetOf, type Whole } from './whole.ts'
 import type { Exchange, WarcWriter } from './writer.ts'
 
@@ -52,7 +55,8 @@ export function recordingOf({
 }: Pick<HookContext, 'visit' | 'env'> & { readonly outputDir?: string | undefined }): Recording | undefined {
   if (!visit?.includes(FOLDER) || outputDir === undefined) return undefined
   return visit.once('recording', () => {
-    const recording = new Recording(join(outputDir, '..', FOLDER), env)
+    const isPrivate = credentialsFor({ visit, env }).then(hasLogins, () => true)
+    const recording = new Recording(join(outputDir, '..', FOLDER), env, isPrivate)
     visit.onClose(() => recording.discard())
     return recording
   })
@@ -62,6 +66,7 @@ export function recordingOf({
 export class Recording {
   readonly #folder: string
   readonly #limit: SizeLimit
+  readonly #isPrivate: Promise<boolean>
   readonly #leftOut = new Map<string, string>()
   readonly #sockets = new Set<string>()
   readonly #later = new Set<string>()
@@ -78,8 +83,10 @@ export class Recording {
   #payloads = 0
   #isOver = false
 
-  constructor(folder: string, env: HookContext['env']) {
+  /** @param isPrivate somebody with logins visits the page: only what is open of each exchange is kept */
+  constructor(folder: string, env: HookContext['env'], isPrivate: Promise<boolean>) {
     this.#folder = folder
+    this.#isPrivate = isPrivate
     this.#limit = sizeLimit(env, 'WARC_MAX_SIZE', MAX_SIZE)
   }
 
@@ -243,7 +250,8 @@ export class Recording {
     this.#queue = this.#queue
       .then(async () => {
         this.#writer ??= this.#begin()
-        await (await this.#writer).exchange(exchange)
+        const kept = (await this.#isPrivate) ? withoutLogins(exchange) : exchange
+        await (await this.#writer).exchange(kept)
       })
       .catch((error: unknown) => {
         this.#trouble ??= error

@@ -1,0 +1,38 @@
+import { AppError, messageOf } from '../base/errors.ts'
+import type { RetryPolicy } from '../db/retry.ts'
+import { isDatabaseAway } from '../db/trouble.ts'
+
+/** A database that fails so long after it was back is away anew. */
+const ANEW_MS = 10_000
+
+/**
+ * How a command waits for a database that goes away while it works, after its door was passed: for as long as
+ * `--wait-db` says, while an embedded server is brought back. Connections wait, and so do the statements that may be
+ * repeated (`withRetry`). Another one that was under way ends the command: nobody knows whether it took effect.
+ * @param revive one step to bring an embedded server back that was lost
+ */
+export function patience(budgetMs: number, revive: () => Promise<void>, say: (line: string) => void): RetryPolicy {
+  const { signal: until } = new AbortController() // The budget ends the wait, by an error of its own.
+  let since = Number.NEGATIVE_INFINITY
+  let lastAt = Number.NEGATIVE_INFINITY
+  return {
+    until,
+    onWait: async (error) => {
+      if (error instanceof AppError) throw error // A new connection was waited for in vain.
+      if (!isDatabaseAway(error)) return // A collision is repeated as often as ever.
+      const now = performance.now()
+      if (now - lastAt > ANEW_MS) {
+        since = now
+        if (budgetMs > 0) say(`the database is away, waiting for it (up to ${budgetMs / 1_000} s): ${messageOf(error)}`)
+      }
+      lastAt = now
+      if (now - since >= budgetMs)
+        throw new AppError(`waited ${budgetMs / 1_000} s for the database: ${messageOf(error)}`, {
+          hint: '--wait-db SECONDS waits longer',
+          cause: error,
+        })
+      await revive().catch(() => {}) // It may not be up yet; the next attempt tells.
+      lastAt = performance.now()
+    },
+  }
+}

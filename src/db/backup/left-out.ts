@@ -1,0 +1,168 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Database } from '../database.ts'
+
+/** May a row have this setting? */
+export type MayHave = (row: 'page' | 'crawl', name: string, value: string) => boolean
+
+/** A setting that rows of a backup had, and have no more. */
+export interface LeftOutSetting {
+  readonly name: string
+  readonly value: string
+  readonly rows: number
+}
+
+/** What was not taken from a backup, since a stranger may have written it. */
+export interface LeftOut {
+  readonly settings: readonly LeftOutSetting[]
+  /** How many programs were known where it was made: they are looked up here. */
+  readonly binaries: number
+  /** Folders of rows that lie outside `archive/`: these rows have new ones. */
+  readonly folders: readonly string[]
+}
+
+const ROWS = 1_000
+/** As many as anybody reads. */
+const MOST_FOLDERS = 1_000
+
+type Judge = (row: 'page' | 'crawl', name: string, value: unknown) => boolean
+type Fields = Readonly<Record<string, unknown>>
+
+/** A column with settings: which rows have any, and what is left of one; undefined: all. */
+interface Place {
+  readonly table: 'crawl' | 'schedule' | 'snapshot' | 'crawl_detail'
+  readonly column: string
+  readonly hasAny: RawBuilder<unknown>
+  readonly left: (value: unknown, judge: Judge) => unknown
+}
+
+const PLACES: readonly Place[] = [
+  { table: 'crawl', column: 'config', hasAny: sql`config ?| '{env,frozen}'`, left: configLeft },
+  {
+    table: 'schedule',
+    column: 'crawl',
+    hasAny: sql`crawl -> 'config' ?| '{env,frozen}'`,
+    left: (crawl, judge) => changed(fieldsOf(crawl), { config: configLeft(fieldsOf(crawl)['config'], judge) }),
+  },
+  {
+    table: 'snapshot',
+    column: 'settings',
+    hasAny: sql`settings is not null`,
+    left: (settings, judge) => settingsLeft(settings, 'page', judge),
+  },
+  {
+    table: 'crawl_detail',
+    column: 'details',
+    hasAny: sql`strpos(details, '"settings"') > 0`,
+    left: (details, judge) => {
+      const lines = String(details).split('\n')
+      const left = lines.map((line) => lineLeft(line, judge) ?? line)
+      return left.every((line, at) => line === lines[at]) ? undefined : left.join('\n')
+    },
+  },
+]
+
+/** Takes settings from restored rows that they may not have. @returns each with its value, and how many rows had it */
+export async function leaveOutSettings(tx: Database, mayHave: MayHave): Promise<LeftOutSetting[]> {
+  const counted = new Map<string, LeftOutSetting>()
+  const judge: Judge = (row, name, value) => {
+    if (typeof value === 'string' && mayHave(row, name, value)) return true
+    const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+    const key = JSON.stringify([name, text])
+    counted.set(key, { name, value: text, rows: (counted.get(key)?.rows ?? 0) + 1 })
+    return false
+  }
+  for (const { table, column, hasAny, left } of PLACES) {
+    const [at, from] = [sql.ref(column), sql.table(table)]
+    // Each row is changed at most once: its place is that of before.
+    const { rows: places } = await sql<{ place: string }>`
+      select ctid::text as place from ${from} where ${hasAny}`.execute(tx)
+    for (let begin = 0; begin < places.length; begin += ROWS) {
+      const some = places.slice(begin, begin + ROWS).map(({ place }) => place)
+      const { rows } = await sql<{ place: string; value: unknown }>`
+        select ctid::text as place, ${at} as value from ${from} where ctid = any(${some}::tid[])`.execute(tx)
+      for (const { place, value } of rows) {
+        const rest = left(value, judge)
+        if (rest === undefined) continue
+        const text = rest === null || typeof rest === 'string' ? rest : JSON.stringify(rest)
+        await sql`update ${from} set ${at} = ${text} where ctid = ${place}::tid`.execute(tx)
+      }
+    }
+  }
+  return [...counted.values()].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+}
+
+/** Every setting of any row, by name. */
+export async function settingsOfRows(tx: Database): Promise<(readonly [name: string, value: string])[]> {
+  const own: [name: string, value: string][] = []
+  await leaveOutSettings(tx, (_, name, value) => own.push([name, value]) > 0)
+  return own
+}
+
+/** Removes what is known of programs: paths, which would be run. @returns how many there were */
+export async function leaveOutBinaries(tx: Database): Promise<number> {
+  const { numAffectedRows } = await sql`delete from "binary"`.execute(tx)
+  return Number(numAffectedRows ?? 0)
+}
+
+/** What the check of the schema demands of a folder. */
+const LIES_IN_ARCHIVE = sql`
+  output_dir like 'archive/_%' and output_dir !~ '(^|/)\\.{0,2}(/|$)|[\\u0001-\\u001f\\u007f]'`
+
+/** Gives rows whose folder lies elsewhere one of their own. @returns the folders that they had, the first of them */
+export async function leaveOutFolders(tx: Database): Promise<string[]> {
+  const left: string[] = []
+  for (const [table, kind] of [
+    ['crawl', 'crawls'],
+    ['snapshot', 'snapshots'],
+  ] as const) {
+    const { rows } = await sql<{ output_dir: string }>`
+      select output_dir from ${sql.table(table)} where not (${LIES_IN_ARCHIVE}) limit ${MOST_FOLDERS}`.execute(tx)
+    if (rows.length === 0) continue
+    await sql`
+      update ${sql.table(table)} set output_dir = ${`archive/${kind}/elsewhere/`} || id
+      where not (${LIES_IN_ARCHIVE})`.execute(tx)
+    left.push(...rows.map(({ output_dir }) => output_dir))
+  }
+  return left
+}
+
+function configLeft(config: unknown, judge: Judge): Fields | undefined {
+  const { env, frozen } = fieldsOf(config)
+  return changed(fieldsOf(config), {
+    env: settingsLeft(env, 'crawl', judge),
+    frozen: settingsLeft(frozen, 'crawl', judge, (set) => fieldsOf(set)['value']),
+  })
+}
+
+function lineLeft(line: string, judge: Judge): string | undefined {
+  if (line === '') return undefined
+  try {
+    const details = fieldsOf(JSON.parse(line))
+    const left = changed(details, { settings: settingsLeft(details['settings'], 'page', judge) })
+    return left && JSON.stringify(left)
+  } catch {
+    return '' // What is no JSON says nothing of its URL.
+  }
+}
+
+/** What is left of settings by name; undefined: all of them. */
+function settingsLeft(
+  settings: unknown,
+  row: 'page' | 'crawl',
+  judge: Judge,
+  textOf: (set: unknown) => unknown = (set) => set,
+): Fields | undefined {
+  const entries = Object.entries(fieldsOf(settings))
+  const left = entries.filter(([name, set]) => judge(row, name, textOf(set)))
+  return left.length === entries.length ? undefined : Object.fromEntries(left)
+}
+
+/** The fields with those that have changed; undefined when none has. */
+function changed(fields: Fields, changes: Fields): Fields | undefined {
+  const made = Object.entries(changes).filter(([, value]) => value !== undefined)
+  return made.length === 0 ? undefined : { ...fields, ...Object.fromEntries(made) }
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+}

@@ -1,0 +1,101 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fchownSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { personaFiles } from '../base/persona/files.ts'
+import { sha256Of } from '../base/sha256.ts'
+import type { AccountSwitch } from '../processes/containment/account-switch.ts'
+
+/** Places of ours, which another account cannot use. */
+const OURS = /^(XDG_(CONFIG|CACHE|DATA|STATE)_HOME|XDG_RUNTIME_DIR|TMPDIR|XAUTHORITY|SHELL)$/
+
+/** The environment of a hook that runs as another account: a home of its own, and what it may read of its persona. */
+export function forAccount(env: Readonly<Record<string, string>>, account: AccountSwitch): Record<string, string> {
+  const rest = Object.fromEntries(Object.entries(env).filter(([name]) => !OURS.test(name)))
+  return { ...rest, ...ownPlaces(account), ...personaCopies(env, account) }
+}
+
+/** What is the account's own: also for the host, which has no settings. */
+export const ownPlaces = ({ folder, name }: AccountSwitch): Record<string, string> => ({
+  HOME: folder,
+  USER: name,
+  LOGNAME: name,
+  ARCHIVEBOX_LIB_DIR: join(folder, 'lib'),
+  ARCHIVEBOX_COMPILE_CACHE: join(folder, 'compile-cache'),
+})
+
+/**
+ * Copies of the files of a persona that belong to the account, with mode 600, in a folder where it changes nothing, for
+ * as long as a runner leads: the originals stay ours, for nobody else to read or replace. Its browser's profile is one
+ * of the account's own.
+ */
+function personaCopies(env: Readonly<Record<string, string>>, account: AccountSwitch): Record<string, string> {
+  const { PERSONAS_DIR: personas, ACTIVE_PERSONA: name, COOKIES_FILE: cookies, AUTH_STORAGE_FILE: storage } = env
+  if (personas === undefined || name === undefined) return {}
+  const folder = join(dirname(account.folder), 'personas')
+  const from = personaFiles(join(personas, name))
+  const to = personaFiles(join(folder, name))
+  if (existsSync(from.folder)) {
+    mkdirSync(to.folder, { recursive: true })
+    chmodSync(to.folder, 0o711)
+  } else rmSync(to.folder, { recursive: true, force: true })
+  for (const each of ['settings', 'cookies', 'storage'] as const) copyFor(account, from[each], to[each])
+  const copyOf = (file: string | undefined, own: 'cookies' | 'storage') => {
+    if (file === undefined || file === from[own]) return file && to[own]
+    const copy = join(folder, `${sha256Of(file).slice(0, 16)}.txt`)
+    copyFor(account, file, copy)
+    return copy
+  }
+  const paths = {
+    PERSONAS_DIR: folder,
+    COOKIES_FILE: copyOf(cookies, 'cookies'),
+    AUTH_STORAGE_FILE: copyOf(storage, 'storage'),
+    ...(env['CHROME_USER_DATA_DIR'] === from.profile && {
+      CHROME_USER_DATA_DIR: join(account.folder, 'profiles', name),
+    }),
+    ...(env['CHROME_DOWNLOADS_DIR'] === from.downloads && {
+      CHROME_DOWNLOADS_DIR: join(account.folder, 'downloads', name),
+    }),
+  }
+  return Object.fromEntries(Object.entries(paths).filter((entry): entry is [string, string] => entry[1] !== undefined))
+}
+
+/** Removes the copies of all personas, while no hook runs that needs one. */
+export function forgetPersonas(account: AccountSwitch | undefined): void {
+  if (!account) return
+  const folder = join(dirname(account.folder), 'personas')
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
+}
+
+/** Copies a file for an account, unless its copy is as new; removes the copy of one that is gone. */
+function copyFor({ uid, gid }: AccountSwitch, from: string, to: string): void {
+  const [source, copy] = [from, to].map((path) => statSync(path, { throwIfNoEntry: false }))
+  if (!source?.isFile()) {
+    rmSync(to, { force: true })
+    return
+  }
+  if (copy?.uid === uid && copy.mtimeMs === source.mtimeMs && copy.size === source.size) return
+  const aside = `${to}.${process.pid}`
+  rmSync(aside, { force: true })
+  const fd = openSync(aside, 'wx', 0o600)
+  try {
+    writeFileSync(fd, readFileSync(from))
+    fchownSync(fd, uid, gid)
+  } finally {
+    closeSync(fd)
+  }
+  utimesSync(aside, source.atime, source.mtime)
+  renameSync(aside, to)
+}

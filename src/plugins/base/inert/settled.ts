@@ -1,0 +1,118 @@
+import { parse, serialize, serializeOuter, html as spec } from 'parse5'
+import { clean, type Within } from './clean.ts'
+import {
+  type ChildNode,
+  type Document,
+  type Element,
+  elementIn,
+  HTML,
+  inside,
+  isElement,
+  isText,
+  nameOf,
+  type ParentNode,
+  setText,
+  textOf,
+} from './tree.ts'
+
+/** So often a page is written and read again. */
+const MOST_ROUNDS = 5
+/** A page that grows by more than this from round to round is none that settles. */
+const MOST_GROWTH = 4
+/** A text in these would be read as one beside them. */
+const NO_TEXT = /^(?:table|tbody|thead|tfoot|tr|colgroup|select|optgroup|frameset)$/
+
+/** What makes a browser draw a page in the mode that it was made for. */
+const DOCTYPES: Readonly<Record<string, string>> = {
+  [spec.DOCUMENT_MODE.NO_QUIRKS]: '<!doctype html>',
+  [spec.DOCUMENT_MODE.LIMITED_QUIRKS]: '<!doctype html public "-//W3C//DTD XHTML 1.0 Transitional//EN" "">',
+  [spec.DOCUMENT_MODE.QUIRKS]: '<!doctype html public "-//W3C//DTD HTML 3.2//EN">',
+}
+
+/** The text of a page in its parts, of which nothing changes when a browser reads it. */
+export interface Settled {
+  readonly doctype: string
+  /** The tag of the `html` element. */
+  readonly html: string
+  /** What stands in the head. */
+  readonly head: string
+  /** The body with its tags, or the frames in its place. */
+  readonly body: string
+}
+
+/**
+ * The text of a tree without what may not be in it (`clean`), and that stays the same when a browser reads it: hostile
+ * pages have text that becomes markup when it is read again. So it is read by the rules of browsers until two rounds
+ * agree; what still changes then becomes text.
+ * @param page is changed
+ */
+export function settled(page: Document, within: Within): Settled {
+  const doctype = DOCTYPES[page.mode]!
+  let tree = page
+  clean(tree, within)
+  let before = partsOf(tree, doctype)
+  const most = MOST_GROWTH * before.body.length + 10_000
+  for (let round = 1; ; round += 1) {
+    const next = parse(`${before.doctype}${before.html}<head>${before.head}</head>${before.body}</html>`)
+    clean(next, within)
+    const now = partsOf(next, doctype)
+    if (now.body === before.body && now.head === before.head && now.html === before.html) return now
+    if (round > MOST_ROUNDS || now.body.length > most) return inText(next, now)
+    if (round === MOST_ROUNDS) flatten(bodyOf(tree), bodyOf(next))
+    else tree = next
+    before = partsOf(tree, doctype)
+  }
+}
+
+function partsOf(tree: Document, doctype: string): Settled {
+  const html = elementIn(tree, 'html')!
+  const tag = serializeOuter({ ...html, childNodes: [] }).slice(0, -'</html>'.length)
+  const head = elementIn(html, 'head')
+  return { doctype, html: tag, head: head ? serialize(head) : '', body: serializeOuter(bodyOf(tree)) }
+}
+
+function bodyOf(tree: Document): Element {
+  const html = elementIn(tree, 'html')!
+  return elementIn(html, 'frameset') ?? elementIn(html, 'body')!
+}
+
+/** Nothing but the words of a page. */
+function inText(tree: Document, parts: Settled): Settled {
+  const body = bodyOf(tree)
+  const text = textOf(body)
+  Object.assign(body, { nodeName: 'body', tagName: 'body', attrs: [] })
+  setText(body, text)
+  return { ...parts, html: '<html>', head: '', body: serializeOuter(body) }
+}
+
+/** Makes text of each element whose children are others when they are read again. */
+function flatten(root: Element, again: Element): void {
+  const pairs: (readonly [ParentNode, ParentNode])[] = [[root, again]]
+  for (let pair = pairs.pop(); pair; pair = pairs.pop()) {
+    const [ones, others] = pair.map((parent) => inside(parent).childNodes) as [ChildNode[], ChildNode[]]
+    const isSame = ones.length === others.length && ones.every((one, at) => isAlike(one, others[at]!))
+    if (isSame)
+      pairs.push(...ones.flatMap((one, at) => (isElement(one) ? [[one, others[at] as Element] as const] : [])))
+    else makeText(pair[0], root)
+  }
+}
+
+function isAlike(one: ChildNode, other: ChildNode): boolean {
+  if (isText(one) && isText(other)) return one.value === other.value
+  if (!isElement(one) || !isElement(other)) return false
+  const written = ({ tagName, namespaceURI, attrs }: Element) =>
+    JSON.stringify([tagName, namespaceURI, attrs.map((attr) => [nameOf(attr), attr.value])])
+  return written(one) === written(other)
+}
+
+/** Of the nearest element that may have text in it. */
+function makeText(parent: ParentNode, root: Element): void {
+  let place: ParentNode = parent
+  while (place !== root && !(isHtml(place) && !NO_TEXT.test(place.nodeName))) {
+    if (!('parentNode' in place) || place.parentNode === null) place = root
+    else place = place.parentNode
+  }
+  setText(place, textOf(place))
+}
+
+const isHtml = (node: ParentNode): boolean => 'namespaceURI' in node && node.namespaceURI === HTML

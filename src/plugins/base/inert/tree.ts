@@ -1,0 +1,73 @@
+import { type DefaultTreeAdapterTypes, html as spec } from 'parse5'
+
+export type Element = DefaultTreeAdapterTypes.Element
+export type Document = DefaultTreeAdapterTypes.Document
+export type ParentNode = DefaultTreeAdapterTypes.ParentNode
+export type ChildNode = DefaultTreeAdapterTypes.ChildNode
+type Template = DefaultTreeAdapterTypes.Template
+type TextNode = DefaultTreeAdapterTypes.TextNode
+type Attribute = Element['attrs'][number]
+
+export const { HTML, SVG, MATHML } = spec.NS
+
+export const isElement = (node: ChildNode): node is Element => 'tagName' in node
+export const isText = (node: ChildNode): node is TextNode => node.nodeName === '#text'
+const isTemplate = (node: ParentNode): node is Template => 'content' in node
+
+/** What stands in a node; of a template, what it would show. */
+export function inside(node: ParentNode): ParentNode {
+  return isTemplate(node) ? node.content : node
+}
+
+/** The first child of a name. */
+export function elementIn(parent: ParentNode, name: string): Element | undefined {
+  return parent.childNodes.find((node): node is Element => isElement(node) && node.tagName === name)
+}
+
+/** Every element under a node, parents first; what a visitor does to the children of one counts. Any depth will do. */
+export function* elementsIn(root: ParentNode): Generator<Element, void> {
+  const stack: ParentNode[] = [root]
+  for (let parent = stack.pop(); parent; parent = stack.pop()) {
+    for (const child of [...inside(parent).childNodes]) {
+      if (!isElement(child)) continue
+      yield child
+      stack.push(child)
+    }
+  }
+}
+
+/** The name of an attribute as it is written: `xlink:href`. */
+export const nameOf = ({ prefix, name }: Attribute): string => (prefix ? `${prefix}:${name}` : name)
+
+export function attribute(element: Element, name: string): string | undefined {
+  return element.attrs.find((one) => nameOf(one) === name)?.value
+}
+
+/** Sets an attribute that may be there; undefined takes it away. */
+export function setAttribute(element: Element, name: string, value: string | undefined): void {
+  const known = element.attrs.find((one) => nameOf(one) === name)
+  if (value === undefined) element.attrs = element.attrs.filter((one) => one !== known)
+  else if (known) known.value = value
+  else element.attrs.push({ name, value })
+}
+
+/** Makes an element another one, without children. */
+export function rename(element: Element, name: string): void {
+  element.nodeName = element.tagName = name
+  element.childNodes = []
+}
+
+export function setText(parent: ParentNode, value: string): void {
+  inside(parent).childNodes = [{ nodeName: '#text', value, parentNode: parent }]
+}
+
+/** All text under a node. */
+export function textOf(root: ParentNode): string {
+  const stack: ChildNode[] = [...inside(root).childNodes].reverse()
+  let text = ''
+  for (let node = stack.pop(); node; node = stack.pop()) {
+    if (isText(node)) text += node.value
+    else if (isElement(node)) stack.push(...[...inside(node).childNodes].reverse())
+  }
+  return text
+}

@@ -1,0 +1,26 @@
+import { parse } from 'parse5'
+import type { Within } from '../base/inert/clean.ts'
+import { NOWHERE } from '../base/inert/nowhere.ts'
+import { settled } from '../base/inert/settled.ts'
+import { attribute, elementsIn } from '../base/inert/tree.ts'
+
+/**
+ * The HTML of an article as it may be shown: it runs nothing and asks nobody, whatever the page has put into it. Where
+ * its pictures lie, `withAddresses` says.
+ */
+export function inertArticle(content: string): string {
+  const tree = parse(`<!doctype html><body>${content}`)
+  for (const element of elementsIn(tree)) {
+    const address = element.tagName === 'img' ? (attribute(element, 'src') ?? '') : ''
+    if (!/^https?:/i.test(address)) continue
+    const at = element.attrs.findIndex(({ name }) => name === 'src')
+    element.attrs.splice(at, 1, { name: 'src', value: NOWHERE }, { name: 'data-src', value: address })
+  }
+  const within: Within = {
+    isShown: (address) => /^data:image\//i.test(address),
+    isDocument: () => false,
+    inertCss: new Set(),
+  }
+  const { body } = settled(tree, within)
+  return body.slice(body.indexOf('>') + 1, -'</body>'.length)
+}

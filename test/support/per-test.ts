@@ -1,0 +1,24 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { afterEach, aroundEach } from 'vitest'
+
+/**
+ * What each test of a file has for itself, also beside others of the file that run at the same time: a variable of the
+ * file that `beforeEach` sets would be that of all of them.
+ * @param make called before each test
+ * @param end called after each test, whatever became of it
+ * @returns what the running test has
+ */
+export function perTest<T>(
+  make: () => T | Promise<T>,
+  end: (own: T, failed: boolean) => void | Promise<void>,
+): () => T {
+  const running = new AsyncLocalStorage<{ readonly own: T }>()
+  const ofTest = () => {
+    const found = running.getStore()
+    if (!found) throw new Error('no test runs here')
+    return found.own
+  }
+  aroundEach(async (runTest) => await running.run({ own: await make() }, runTest))
+  afterEach(async ({ task }) => await end(ofTest(), task.result?.state === 'fail'))
+  return ofTest
+}
