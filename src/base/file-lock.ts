@@ -64,7 +64,8 @@ export class FileLock {
   release(): void {
     if (this.#closed) return
     this.#closed = true
-    this.#helper?.kill('SIGKILL')
+    // One that could not be started has no pid, and Node would signal an arbitrary process.
+    if (this.#helper?.pid !== undefined) this.#helper.kill('SIGKILL')
     this.#releaseLink?.()
     closeSync(this.fd)
   }

@@ -1,8 +1,8 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { ChildProcess, execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DataDirLock } from '../../src/runner/data-dir-lock.ts'
 import { eventually } from '../support/program.ts'
 
@@ -64,9 +64,12 @@ describe('the lock on the data dir', () => {
       expect(existsSync(join(dataDir, '.runner.lock.owner'))).toBe(false)
       symlinkSync(`${spawnSync(process.execPath, ['-e', '0']).pid} of long ago`, join(dataDir, '.runner.lock.owner'))
       await eventually(() => older.take())
+      const kill = vi.spyOn(ChildProcess.prototype, 'kill')
       newer.enqueue()
       newer.release()
       older.release()
+      expect(kill).not.toHaveBeenCalled() // What could not be started has no pid yet, but Node signals some pid.
+      kill.mockRestore()
       await eventually(() => readdirSync(dataDir).every((name) => name === '.runner.lock'))
     } finally {
       process.env['PATH'] = path
