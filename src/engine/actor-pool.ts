@@ -169,7 +169,7 @@ export class ActorPool {
 
   /**
    * Drains, and waits until all actors are gone, and a moment for them to be reaped; `force` of the stop cuts the wait
-   * short.
+   * short. A process that nobody can end is not waited for.
    */
   async close(): Promise<void> {
     const stop = this.#stop
@@ -184,7 +184,8 @@ export class ActorPool {
     if (stop.force.aborted) onForce()
     let goneAt = Number.POSITIVE_INFINITY
     for (let lookAt = performance.now() + CLOSING_MS, over = 0; this.size > 0; ) {
-      goneAt = this.#roster.there.size > 0 ? Number.POSITIVE_INFINITY : Math.min(goneAt, performance.now())
+      const mayGo = [...this.#roster.there].some((slot) => !slot.hasSurvived)
+      goneAt = mayGo ? Number.POSITIVE_INFINITY : Math.min(goneAt, performance.now())
       if (performance.now() - goneAt > (stop.force.aborted ? FORCED_REAP_MS : REAP_MS)) break
       // Repeating the order is harmless, and reaches an actor that was still starting the first time.
       this.drain()
@@ -206,10 +207,9 @@ export class ActorPool {
   }
 
   #kill(why: string, slots: readonly ActorSlot[]): void {
-    const processes = new Map(slots.map(({ owner, body, pid }) => [owner, { body, pid }]))
-    for (const { body, pid } of processes.values()) {
-      this.#report(new Error(`${this.#name} ${pid ?? ''} ${why}: killing it`))
-      body.kill()
+    for (const { owner, pid, isKilled } of slots) {
+      if (!isKilled) this.#report(new Error(`${this.#name} ${pid ?? ''} ${why}: killing it`))
+      for (const each of this.#roster.there) if (each.owner === owner) each.kill()
     }
   }
 

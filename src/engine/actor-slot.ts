@@ -48,6 +48,9 @@ export type ActorMode =
       readonly started?: (body: ActorBody) => Promise<void>
     }
 
+/** A process that is still there so long after a SIGKILL waits inside the kernel: nobody can end it. */
+const SURVIVAL_MS = 5_000
+
 /** One actor, as its pool sees it. */
 export class ActorSlot {
   readonly body: ActorBody
@@ -61,6 +64,8 @@ export class ActorSlot {
   busyUntil = Number.POSITIVE_INFINITY
   /** The token of its last claim, if it reported one. */
   token: string | undefined
+  /** Monotonic milliseconds. */
+  #killedAt: number | undefined
 
   constructor(body: ActorBody) {
     this.body = body
@@ -72,6 +77,21 @@ export class ActorSlot {
 
   get pid(): number | undefined {
     return this.body.pid
+  }
+
+  /** Was its process killed before? */
+  get isKilled(): boolean {
+    return this.#killedAt !== undefined
+  }
+
+  /** Has its process survived that? */
+  get hasSurvived(): boolean {
+    return this.pid !== undefined && performance.now() - (this.#killedAt ?? Number.POSITIVE_INFINITY) > SURVIVAL_MS
+  }
+
+  kill(): void {
+    this.#killedAt ??= performance.now()
+    this.body.kill()
   }
 
   /** Sends an order that is answered within moments. */

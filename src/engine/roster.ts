@@ -25,6 +25,6 @@ export class Roster {
   }
 
   kill(): void {
-    for (const { body } of this.there) body.kill()
+    for (const slot of this.there) slot.kill()
   }
 }
