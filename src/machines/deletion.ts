@@ -10,6 +10,7 @@ import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { isThere } from '../db/is-there.ts'
 import type { Model } from '../db/listings.ts'
+import { transact } from '../db/retry.ts'
 import type { OutputFile, ResultStatus } from '../db/tables.ts'
 import { lockCrawlsOf, pauseCrawls, pauseSnapshots, wakeCrawls } from './commands.ts'
 import { judge, recordVerdicts } from './judge.ts'
@@ -129,14 +130,18 @@ export async function reconcileDeletions(home: Home): Promise<void> {
   if (Removal.begun(home.dataDir).length === 0) return
   await home.db.transaction().execute(async (tx) => {
     const { rows } = await sql<{ mine: boolean }>`select pg_try_advisory_xact_lock(${LOCK}) as mine`.execute(tx)
-    if (!rows[0]!.mine) return
-    for (const removal of Removal.begun(home.dataDir)) {
-      const [, table, id] = NAME.exec(removal.name) ?? []
-      if (table === undefined) continue // Not one of our removals.
-      if (await isThere(tx, table as Model['table'], id!)) await removal.putBack()
-      else await removal.remove()
-    }
+    if (rows[0]!.mine) await settleRemovals(tx, home)
   })
+}
+
+/** The same, for whoever has the lock. */
+async function settleRemovals(tx: Database, { dataDir }: Home): Promise<void> {
+  for (const removal of Removal.begun(dataDir)) {
+    const [, table, id] = NAME.exec(removal.name) ?? []
+    if (table === undefined) continue // Not one of our removals.
+    if (await isThere(tx, table as Model['table'], id!)) await removal.putBack()
+    else await removal.remove()
+  }
 }
 
 /** The name of a removal: the row that it belongs to. */
@@ -148,19 +153,22 @@ async function deleteRow(
   id: string,
   work: (tx: Database, removal: Removal) => Promise<boolean>,
 ): Promise<boolean> {
-  const removal = new Removal(home.dataDir, `${table}.${id}`)
-  let deleted: boolean
+  let removal: Removal | undefined
   try {
-    deleted = await home.db.transaction().execute(async (tx) => {
+    const deleted = await transact(home.db, async (tx, again) => {
       await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx)
+      if (removal) await settleRemovals(tx, home) // Of the try before.
+      removal = new Removal(home.dataDir, `${table}.${id}`)
+      // It took effect, and its answer was lost.
+      if (again && !(await isThere(tx, table, id))) return true
       return await work(tx, removal)
     })
+    await removal?.remove()
+    return deleted
   } catch (error) {
     await reconcileDeletions(home).catch(() => {}) // Otherwise the next process that opens the data dir does it.
     throw error
   }
-  await removal.remove()
-  return deleted
 }
 
 const CRAWL_DIR = sql`(select c.output_dir from crawl c where c.id = snapshot.crawl_id)`

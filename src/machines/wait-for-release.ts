@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { sleep } from '../base/abort.ts'
 import { AppError } from '../base/errors.ts'
 import type { Home } from '../db/home.ts'
+import { withRetry } from '../db/retry.ts'
 import { presentRows } from '../processes/presence.ts'
 
 /**
@@ -24,13 +25,16 @@ export async function waitForRelease(
   snapshots: RawBuilder<unknown>,
 ): Promise<void> {
   for (const end = performance.now() + RELEASE_MS; ; ) {
-    const ids = (await presentRows(home)).map(({ id }) => id)
-    // What a worker has announced may run already: it writes the identity of a hook that has run for a moment.
-    const { rows } = await sql<{ pid: number | null }>`
+    const rows = await withRetry(home.db, async () => {
+      const ids = (await presentRows(home)).map(({ id }) => id)
+      // What a worker has announced may run already: it writes the identity of a hook that has run for a moment.
+      const found = await sql<{ pid: number | null }>`
       select p.pid from process p where (p.id = any(${ids}::uuid[]) or p.status = 'starting'
         and p.parent_id = any(${ids}::uuid[])) and (${processes} or p.id in (
         select r.process_id from archive_result r join snapshot s on s.id = r.snapshot_id where r.status = 'started'
           and ${snapshots}))`.execute(home.db)
+      return found.rows
+    })
     if (rows.length === 0) return
     if (performance.now() > end)
       throw new AppError(

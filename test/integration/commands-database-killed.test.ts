@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DatabaseProxy } from '../support/database-proxy.ts'
@@ -6,6 +6,7 @@ import { newFolder, useHomes } from '../support/homes.ts'
 import { perTest } from '../support/per-test.ts'
 import { killAll, processesOf } from '../support/processes.ts'
 import { program, type Running, start } from '../support/program.ts'
+import { queuedPages } from '../support/queued.ts'
 
 const homes = useHomes()
 const here = perTest<{ readonly dataDir: string; readonly started: Running[] }>(
@@ -92,6 +93,36 @@ describe.concurrent('a database that goes away while a command works', () => {
       await proxy.close()
     }
   })
+
+  it.each([
+    ['waits for its turn', /pg_advisory_xact_lock/, undefined],
+    ['has committed', /commit/, /pg_advisory_xact_lock/],
+  ])(
+    'snapshot delete waits for it when it %s, and deletes the page once, with its files',
+    async (_when, what, after) => {
+      const home = await homes.make()
+      const { pages } = await queuedPages(home, ['http://127.0.0.1:1/1', 'http://127.0.0.1:1/2'])
+      const [dir, other] = await Promise.all(
+        pages.map((id) => home.value<string>('select output_dir from snapshot where id = $1', [id])),
+      )
+      for (const each of [dir!, other!]) mkdirSync(join(home.dataDir, each), { recursive: true })
+      writeFileSync(join(home.dataDir, dir!, 'index.html'), 'x')
+      const proxy = await DatabaseProxy.before(home.databaseUrl)
+      try {
+        const cut = proxy.cutInsteadOfReplyTo(what, after)
+        const command = home.start(['snapshot', 'delete', '--yes', pages[0]!], { env: { DATABASE_URL: proxy.url } })
+        await cut
+        const { code, stdout, stderr } = await command.finished()
+        expect(code, stderr).toBe(0)
+        expect(stdout + stderr).not.toMatch(/no longer|not there/)
+      } finally {
+        await proxy.close()
+      }
+      expect(await home.query('select id from snapshot')).toEqual([{ id: pages[1] }])
+      expect([dir, other].map((each) => existsSync(join(home.dataDir, each!)))).toEqual([false, true])
+      expect(existsSync(join(home.dataDir, 'archive', '.deleted'))).toBe(false)
+    },
+  )
 
   it('is waited for no longer than --wait-db says', async () => {
     const home = await homes.make()
