@@ -1,7 +1,7 @@
 import { Bell, sleep } from '../base/abort.ts'
 import { AppError, EXIT } from '../base/errors.ts'
 import { endText, type LineIds } from '../base/log.ts'
-import { stopSignals } from '../base/stop-signals.ts'
+import { onStopSignals } from '../base/stop-signals.ts'
 import { type CrawlRow, crawlById } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import { endRetryPolicy } from '../db/retry.ts'
@@ -52,16 +52,14 @@ export async function follow(open: OpenHome, options: GlobalOptions, by: Followe
   const onNews = () => bell.wake()
   runner.onNews = onNews
   const view = options.quiet || !terminal.isLive ? undefined : new LiveView(home, open.settings, crawlId)
-  const onSignal = (signal: NodeJS.Signals) => {
+  const unlisten = onStopSignals((signal) => {
     // The runner decides what a second and a third one mean; in a terminal it hears them by itself, and takes ours for
     // the same.
     runner.signal(signal)
     interrupt.abort()
     onNews()
     view?.stops(signal)
-  }
-  const signals = stopSignals()
-  for (const signal of signals) process.on(signal, onSignal)
+  })
   try {
     const crawl = await untilSealed(open, options, by, { view, bell, stop: interrupt.signal })
     view?.end()
@@ -69,7 +67,7 @@ export async function follow(open: OpenHome, options: GlobalOptions, by: Followe
     process.exitCode = EXIT.interrupted
     terminal.say(`stopped before the end; ${onStderr.bold('archivebox-ts run')} goes on with crawl ${crawlId}`)
   } finally {
-    for (const signal of signals) process.off(signal, onSignal)
+    unlisten()
     view?.end()
   }
 }

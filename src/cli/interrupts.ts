@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { EXIT } from '../base/errors.ts'
-import { stopSignals } from '../base/stop-signals.ts'
+import { onStopSignals } from '../base/stop-signals.ts'
 
 /** A terminal and the program that started us may both pass on one key press. */
 const SAME_PRESS_MS = 150
@@ -13,10 +13,10 @@ export class Interrupts {
   readonly #interrupt = new AbortController()
   #last = Number.NEGATIVE_INFINITY
 
-  readonly #signals = stopSignals()
+  readonly #unlisten: () => void
 
   constructor() {
-    for (const signal of this.#signals) process.on(signal, this.#onSignal)
+    this.#unlisten = onStopSignals(() => this.#onSignal())
   }
 
   /** Aborted once a signal has come. */
@@ -32,11 +32,10 @@ export class Interrupts {
 
   /** From now on signals do what they did before; not once one has come, for the process is leaving. */
   end(): void {
-    if (this.signal.aborted) return
-    for (const signal of this.#signals) process.off(signal, this.#onSignal)
+    if (!this.signal.aborted) this.#unlisten()
   }
 
-  readonly #onSignal = (): void => {
+  #onSignal(): void {
     const now = performance.now()
     if (now - this.#last < SAME_PRESS_MS) return
     this.#last = now

@@ -1,4 +1,4 @@
-import { ignoreHangups } from '../base/stop-signals.ts'
+import { ignoreHangups, isToldToStop } from '../base/stop-signals.ts'
 import { isPutAside, watchWrappers, wrappers } from '../processes/wrappers.ts'
 import { terminal } from './terminal.ts'
 
@@ -11,7 +11,8 @@ export function stopWithWrapper(): void {
   heedNohup()
   if (isPutAside()) return
   watchWrappers(wrappers(), (name) => {
-    terminal.say(`${name}, which started this command, is gone: stopping (nohup, setsid and --daemon keep it running)`)
+    if (isToldToStop()) return // Whoever ended it has told us, too: a second signal would mean more.
+    terminal.say(`${name}, which started this command, is gone: stopping (setsid and --daemon keep it running)`)
     process.kill(process.pid, 'SIGTERM')
   })
 }

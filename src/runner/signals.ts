@@ -2,7 +2,7 @@ import type { Bell } from '../base/abort.ts'
 import { EXIT } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { Stop } from '../base/stop.ts'
-import { stopSignals } from '../base/stop-signals.ts'
+import { callOffStop, onStopSignals } from '../base/stop-signals.ts'
 
 /** A terminal and the program that started us may both pass on one key press: signals this close together are one. */
 const SAME_PRESS_MS = 150
@@ -83,7 +83,7 @@ export class Signals {
       }
       bell.wake()
     }
-    for (const signal of stopSignals()) process.on(signal, onSignal)
+    onStopSignals(onSignal)
     const end = (reason: string, capMs: number) => {
       this.#over = { reason, capMs: most(capMs) }
       this.#stop.because(reason).requestDrain(most(capMs), true)
@@ -142,6 +142,7 @@ export class Signals {
     const theirs = isSignalled && this.#hadTerm ? 1 : 0
     if (this.#received > theirs) return false
     this.#owedUntil = isSignalled && theirs === 0 ? performance.now() + LATE_MS : Number.NEGATIVE_INFINITY
+    callOffStop()
     this.#stop = new Stop()
     this.#count = 0
     this.#hadTerm = false

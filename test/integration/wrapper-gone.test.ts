@@ -46,6 +46,29 @@ describe('a command in the foreground whose wrapper is killed with -9', () => {
   })
 })
 
+describe('a command in the foreground whose whole group gets a signal', () => {
+  it('has been told once: its hook may finish', async () => {
+    const home = await homes.make()
+    home.install('oracle')
+    home.hold('oracle')
+    await home.add('--plugins', 'oracle', '-c', 'TIMEOUT=1000', 'http://127.0.0.1:1/1')
+    const { wrapper, pid } = await below(home, '$RUN; true')
+    const hooks = () =>
+      home.query("select pid from process where cmd::text like '%oracle%' and status = 'running' and pid is not null")
+    await eventually(async () => (await hooks()).length > 0)
+    process.kill(-wrapper, 'SIGTERM')
+    await aWhile()
+    expect(isThere(home, pid)).toBe(true)
+    expect(await hooks()).toHaveLength(1)
+    home.letGo('oracle')
+    await eventually(() => !isThere(home, pid), 20_000)
+    expect(await home.query("select exit_code from process where process_type = 'orchestrator'")).toEqual([
+      { exit_code: 0 },
+    ])
+    expect(await home.value("select status::text from archive_result where plugin = 'oracle'")).toBe('succeeded')
+  })
+})
+
 describe('a command that was put aside on purpose', () => {
   it('goes on when what started it is gone', async () => {
     const scripts = {

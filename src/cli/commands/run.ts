@@ -1,6 +1,6 @@
 import { sleep, untilLate } from '../../base/abort.ts'
 import { atLeast, Log, type LogLine, toAll, toFile } from '../../base/log.ts'
-import { stopSignals } from '../../base/stop-signals.ts'
+import { onStopSignals } from '../../base/stop-signals.ts'
 import { allPages } from '../../db/counts.ts'
 import { ping } from '../../db/database.ts'
 import type { Home } from '../../db/home.ts'
@@ -69,7 +69,6 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
   const log = new Log('runner', toAll(terminalSink(logLevel(options)), toLogFile, onNews), terminal.ids)
   let view: LiveView | undefined
   let isSilent = false
-  const onSignal = (signal: NodeJS.Signals) => view?.stops(signal)
   try {
     if (!(await cues.next())) return
     await cues.end()
@@ -79,7 +78,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
     const scope = { ...(await scopeOf(home, verb)), ...(crawlIds && { crawlIds }) }
     if (!verb.daemon && !options.quiet && terminal.isLive) {
       view = new LiveView(home, settings, scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined)
-      for (const signal of stopSignals()) process.on(signal, onSignal)
+      onStopSignals((signal) => view?.stops(signal))
     }
     const running = run({
       id,

@@ -1,5 +1,6 @@
 import { sleep } from '../../base/abort.ts'
 import { EXIT, messageOf } from '../../base/errors.ts'
+import { onStopSignals } from '../../base/stop-signals.ts'
 import { endRetryPolicy } from '../../db/retry.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
 import { type OpenHome, openHome } from '../home.ts'
@@ -54,7 +55,7 @@ const exitCode = ({ runner }: Facts) => (runner.state === 'none' ? EXIT.noRunner
 /** One after the other, where nothing can be drawn. */
 async function repeat(options: GlobalOptions, open: OpenHome): Promise<void> {
   const over = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => over.abort())
+  onStopSignals(() => over.abort())
   process.stdout.once('error', () => over.abort())
   while (!over.signal.aborted) {
     await show(options, open).catch((error: unknown) => terminal.say(awayText(error)))
