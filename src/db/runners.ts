@@ -121,11 +121,12 @@ export async function isHandoffRequested({ db }: Home, id: string): Promise<bool
   return rows.length > 0
 }
 
-/** Has a newer runner led since this one last led, or registered, and ended in order? */
+/** Has a newer runner led since this one last led, or registered, and exited with 0? */
 export async function hasSuccessor(home: Home, id: string): Promise<boolean> {
   const select = sql`
     select 1 from process me join process newer on newer.data_dir_id = me.data_dir_id and newer.seq > me.seq
-    where me.id = ${id} and newer.promoted_at > coalesce(me.promoted_at, me.started_at) and newer.status = 'exited'`
+    where me.id = ${id} and newer.promoted_at > coalesce(me.promoted_at, me.started_at) and newer.status = 'exited'
+      and newer.exit_code = 0`
   const { rows } = await withRetry(home.db, () => select.execute(home.db))
   return rows.length > 0
 }

@@ -22,6 +22,11 @@ export interface Promoted {
   readonly why?: undefined
 }
 
+export interface GateOptions extends EvictOptions {
+  /** Resolves when what a leader needs is there; rejects with what keeps this runner from leading. */
+  readonly prepared: () => Promise<void>
+}
+
 export type Passed =
   | Promoted
   | { readonly term?: undefined; readonly why: 'superseded' | 'drained' | 'forced' | 'lost' }
@@ -33,7 +38,7 @@ export type Passed =
  * the operating system says that every older one is gone, nobody holds the data dir, and everything that carried the
  * older ones' marks is killed. Throws AppError when an older runner cannot be ended: then there is no promotion.
  */
-export async function passGate(options: EvictOptions, me: Place): Promise<Passed> {
+export async function passGate(options: GateOptions, me: Place): Promise<Passed> {
   const { home, bell, stop, waitsFor } = options
   const lock = new DataDirLock(home)
   let passed: Passed | undefined
@@ -56,7 +61,7 @@ export async function passGate(options: EvictOptions, me: Place): Promise<Passed
 }
 
 /** One way through; `held`: somebody has the data dir; `look again`: the world has changed meanwhile. */
-async function attempt(options: EvictOptions, me: Place, lock: DataDirLock): Promise<Passed | 'held' | 'look again'> {
+async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Promise<Passed | 'held' | 'look again'> {
   const { home, log, stop } = options
   const stopped = () => ({ why: stop.force.aborted ? 'forced' : 'drained' }) as const
   if (stop.drain.aborted) return stopped()
@@ -81,10 +86,11 @@ async function attempt(options: EvictOptions, me: Place, lock: DataDirLock): Pro
   const reaped = await reapOlder(home, log, me)
   if (!reaped) return 'look again'
   await failpoint('gate.reaped')
-  // Until now the older one goes on when we leave.
+  // Until now the older one goes on when we leave: what we cannot lead with must be known by now.
+  await options.prepared()
   if (stop.drain.aborted) return stopped()
-  const term = await promote(home, me, reaped)
-  if (!term) return { why: 'lost' }
+  const term = await promote(home, me, reaped, stop.drain)
+  if (!term) return stop.drain.aborted ? stopped() : { why: 'lost' }
   await failpoint('gate.promoted')
   const taken = term.requeued > 0 ? `, ${term.requeued} unfinished claims taken over` : ''
   log.info(`leading (term ${term.number}${taken})`)

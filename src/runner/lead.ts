@@ -26,6 +26,7 @@ import { watchLoop } from './loop-watchdog.ts'
 import type { LeadOptions, Why } from './options.ts'
 import type { Term } from './promote.ts'
 import { oneAtATime, startSideJobs } from './side-jobs.ts'
+import type { Signals } from './signals.ts'
 
 /** The poll is the safety net under the notifications. */
 const POLL_MS = 5_000
@@ -60,18 +61,23 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     // It comes up meanwhile.
     if (!options.maintenanceOnly) guardian = new Guardian(context)
     const begun = Promise.all([reconcileSchedules(home.db), recordContainment(home.db, me.id, containment)])
-    if (!(await untilLate(begun, SILENT_MS, stop.drain))) return 'drained'
+    if (!(await untilLate(begun, SILENT_MS, stop.drain))) {
+      await untilLate(heart.hear(), SILENT_MS)
+      return whyTold(heart, signals)
+    }
     const [mended] = await begun
     await failpoint('lead.recovered')
     if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
     if (!guardian) return 'maintained'
     const leader = start(options, context, heart, guardian)
     hasStarted = true
+    let why: Why
     try {
-      return await supervise(leader)
+      why = await supervise(leader)
     } finally {
       await shutDown(leader)
     }
+    return why === 'drained' && heart.handoff ? 'superseded' : why // A slow database says so late.
   } finally {
     if (!hasStarted) await guardian?.leave()
     heart.end()
@@ -201,8 +207,7 @@ async function pauseAfter({ log, outage, heart }: Leader, error: unknown): Promi
 async function whyDrained(leader: Leader): Promise<Why> {
   const { home, log, signals, context, heart, pool } = leader
   await failpoint('shutdown.drain_seen')
-  const { drain, force } = signals.stop
-  if (heart.lost && !drain.aborted) return 'lost'
+  if (heart.lost && !signals.stop.drain.aborted) return 'lost'
   // A beat tells whether a newer runner signalled: then the time is shorter. A drain with nothing to wait for is not
   // shown.
   const draining = pool.size === 0 ? undefined : markDraining(home.db, context.runnerId)
@@ -210,8 +215,14 @@ async function whyDrained(leader: Leader): Promise<Why> {
   if (leader.isSilent)
     log.warn('the database does not answer: workers end without it, and the next runner closes what stays open')
   await failpoint('shutdown.row_draining')
+  return whyTold(heart, signals)
+}
+
+/** Why a lead ends that was told to. */
+function whyTold(heart: Heartbeat, { stop: { drain, force } }: Signals): Why {
   if (force.aborted) return 'forced'
-  return heart.handoff ? 'superseded' : 'drained'
+  if (heart.handoff) return 'superseded'
+  return heart.lost && !drain.aborted ? 'lost' : 'drained'
 }
 
 /**
@@ -225,8 +236,10 @@ async function shutDown(leader: Leader): Promise<void> {
   await closeWorkers(pool).finally(() => clearInterval(say))
   await failpoint('shutdown.workers_gone')
   // The database may be silent: what does not come to its end in time, the next promotion does.
+  let isOver = false
   const last = async () => {
     await jobsEnded
+    if (isOver) return // We may lead again: what has our mark is no remainder then.
     try {
       const left = pool.used ? await reapRunner(home, context.runnerId) : undefined
       if (left) log.warn(left.message)
@@ -235,7 +248,7 @@ async function shutDown(leader: Leader): Promise<void> {
       log[isDatabaseAway(error) ? 'debug' : 'error'](`cannot reap what remains: ${messageOf(error)}`)
     }
     // A worker may have found something to do before it heard that it shall leave.
-    if (leader.changesWritten !== pool.changes)
+    if (!isOver && leader.changesWritten !== pool.changes)
       await page.write(pool.used, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
   }
   liveness.end()
@@ -244,6 +257,7 @@ async function shutDown(leader: Leader): Promise<void> {
   const ms = leader.isSilent || outage.isOn ? LAST_MS.isSilent : LAST_MS.answers
   if (!(await untilLate(written, ms, context.stop.drain)))
     log.warn('the database does not answer: leaving without it; the next runner sees to what is left')
+  isOver = true
   await untilLate(Promise.all([listener.close(), upkeep.end()]), SILENT_MS, context.stop.drain)
   await guardian.leave()
 }

@@ -21,10 +21,17 @@ export interface Term {
  * One transaction: closes the rows of the dead, makes due again what they had claimed, raises the term, and makes us
  * the one active runner.
  * @param reaped the rows that are open, and those of them that stay so
- * @returns undefined when our own row was closed or deleted: no row, no lead, and the term stays as it was
+ * @param stopped no term is raised once we are told to stop
+ * @returns undefined when our own row was closed or deleted: no row, no lead, and the term stays as it was; and when
+ *   we were told to stop
  * Throws the unique violation (23505) of the gate's index when somebody else is.
  */
-export async function promote(home: Home, me: Place, { open: rows, stuck }: Reaped): Promise<Term | undefined> {
+export async function promote(
+  home: Home,
+  me: Place,
+  { open: rows, stuck }: Reaped,
+  stopped: AbortSignal,
+): Promise<Term | undefined> {
   const before = rows.find(({ id }) => id === me.id)?.term ?? null
   const dead: string[] = []
   for (const row of rows) if (row.id !== me.id && !stuck.has(row.id) && (await isDead(home, me, row))) dead.push(row.id)
@@ -35,17 +42,17 @@ export async function promote(home: Home, me: Place, { open: rows, stuck }: Reap
     const claimants = await deadClaimants({ ...home, db: tx }, dead) // From here on all is planned by index.
     const requeued = claimants.length > 0 ? await requeueClaimsOf(tx, claimants) : 0
     await closeAsLost(tx, dead)
-    const number = await raiseTerm(tx, home.dataDirId, me.id)
-    if (number === undefined) throw new NoRow() // Takes the raised term back.
+    const number = stopped.aborted ? undefined : await raiseTerm(tx, home.dataDirId, me.id)
+    if (number === undefined) throw new NoTerm() // Takes a raised term back.
     return { number, requeued } as Term
   })
   return await promotion.catch((error: unknown) => {
-    if (error instanceof NoRow) return undefined
+    if (error instanceof NoTerm) return undefined
     throw error
   })
 }
 
-class NoRow extends Error {}
+class NoTerm extends Error {}
 
 /**
  * Of a runner only the operating system says so, or a silence beyond what it may trust: one that came to the gate since

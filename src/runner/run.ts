@@ -77,7 +77,7 @@ async function registered(run: Run): Promise<Why> {
 async function beforeLeading<T>({ signals, log }: Run, step: Promise<T>): Promise<T | 'stopped'> {
   const { drain } = signals.stop
   if (await untilLate(step, SILENT_MS, drain)) return await step
-  log.warn('the database does not answer: leaving without it')
+  log.warn('what is under way does not end, as when the database is silent: leaving without it')
   return 'stopped'
 }
 

@@ -33,7 +33,17 @@ export async function standBy(run: Run, me: Place, candidacy: Candidacy): Promis
     else if (isTransient(error)) log.warn(`looking for who leads: ${messageOf(error)}; trying again`)
     else throw error
   }
-  const options = { ...run, stop: heart.stop, waitsFor: heart.waitsFor, away, onAsked }
+  const options = {
+    ...run,
+    stop: heart.stop,
+    waitsFor: heart.waitsFor,
+    away,
+    onAsked,
+    prepared: async () => {
+      prepared ??= prepare(run)
+      await prepared
+    },
+  }
   try {
     if (candidacy.standby) await onAsked()
     for (let said = false; ; said = true) {

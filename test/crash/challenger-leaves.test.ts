@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FAILPOINTS } from '../../src/base/failpoint.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -48,6 +49,36 @@ describe.concurrent('a challenger that ends before it leads', () => {
     expect(stderr).toMatch(/drained \(SIGTERM\)/)
     expect(await openRows(home)).toEqual([])
     expect(FAILPOINTS).toEqual(expect.arrayContaining(STEPS))
+  })
+
+  it('leaves the older one leading when this machine does not offer what it was told to lead with', async () => {
+    const home = await homes.make()
+    const older = home.start(['run'])
+    await older.says(/leading/)
+    const { code, stderr } = await home.run(['run'], { env: { HOOK_USER: 'nobody-of-this-name' } })
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: HOOK_USER=nobody-of-this-name: /m)])
+    await leads(home, older)
+    older.signal('SIGTERM')
+    expect((await older.finished()).code, older.stderr).toBe(0)
+  })
+
+  it('leaves an older one leading whose first statements were under way', async () => {
+    const home = await homes.make()
+    const holder = new pg.Client({ connectionString: home.databaseUrl })
+    await holder.connect()
+    try {
+      await holder.query('begin; lock table crawl in exclusive mode')
+      const older = home.start(['run'])
+      await older.says(/leading/)
+      const newer = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'gate.older_gone=kill9' } })
+      await newer.finished()
+      await holder.query('rollback')
+      await leads(home, older)
+      older.signal('SIGTERM')
+      expect((await older.finished()).code, older.stderr).toBe(0)
+    } finally {
+      await holder.end()
+    }
   })
 
   it('leaves the work to the older one: hooks that it was draining end, and the rest is done', async () => {

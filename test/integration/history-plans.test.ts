@@ -148,7 +148,8 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
     found.lost = (await lostLeaderIn(home, place)) ? 1 : 0
   })
   await watch('promote', async () => {
-    const lead = (await promote(home, runner, { open: await liveRows(home), stuck: new Set() }))!
+    const rows = { open: await liveRows(home), stuck: new Set<string>() }
+    const lead = (await promote(home, runner, rows, new AbortController().signal))!
     found.claims = lead.requeued
     term = lead.number
   })
