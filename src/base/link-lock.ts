@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readlinkSync, rmdirSync, statSync, symlinkSync, unlinkSync } from 'node:fs'
+import {
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs'
 import { sleep } from './abort.ts'
 import { codeOf } from './errors.ts'
 
@@ -26,7 +35,9 @@ export async function takeLinkLock(
   const tryTo = () => {
     try {
       symlinkSync(me, path)
-      return () => unlinkSync(path)
+      return () => {
+        if (ownerOf(path) === me) unlinkSync(path) // Somebody may have taken it away by hand, and another has it.
+      }
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error
       return undefined
@@ -68,12 +79,13 @@ function ownerOf(path: string): string | undefined {
   }
 }
 
-/** `<pid> <start time>`, or only the pid where there is no ps; `gone` when there is no such process. */
+/** `<pid> <start time>`, or only the pid where nothing tells when it began. */
 function identity(pid: number): string {
   try {
-    process.kill(pid, 0)
-  } catch (error) {
-    if (codeOf(error) === 'ESRCH') return 'gone'
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return `${pid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}` // Field 22, in clock ticks since boot.
+  } catch {
+    // There is no /proc, or no such process.
   }
   try {
     // Our environment, handed on. ps writes times in the caller's language and time zone: all must read the same text.
@@ -89,7 +101,19 @@ function identity(pid: number): string {
   }
 }
 
-const isDead = (owner: string | undefined) => owner !== undefined && identity(Number.parseInt(owner, 10)) !== owner
+/** Is its process gone, or its pid somebody else's? Not as long as nothing tells when one that is there began. */
+function isDead(owner: string | undefined): boolean {
+  if (owner === undefined) return false
+  const pid = Number.parseInt(owner, 10)
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if (codeOf(error) === 'ESRCH') return true
+  }
+  const alone = String(pid)
+  const now = identity(pid)
+  return owner !== alone && now !== alone && now !== owner
+}
 
 /**
  * Takes the link of a dead owner away. Only inside of a folder that one process at a time can make: between two looks
@@ -103,13 +127,30 @@ function clearDead(path: string): boolean {
     mkdirSync(turn)
   } catch {
     const since = statSync(turn, { throwIfNoEntry: false })?.mtimeMs
-    if (since !== undefined && Date.now() - since > CLEARING_MS) rmdirSync(turn)
+    if (since !== undefined && Date.now() - since > CLEARING_MS) removeLeft(turn)
     return false
   }
   try {
     if (isDead(ownerOf(path))) unlinkSync(path)
   } finally {
-    rmdirSync(turn)
+    unlessGone(() => rmdirSync(turn))
   }
   return true
+}
+
+/** Removes the folder of one that died over it. Of several who try, one moves it: nobody removes that of a next one. */
+function removeLeft(turn: string): void {
+  const aside = `${turn}.${process.pid}`
+  unlessGone(() => {
+    renameSync(turn, aside)
+    rmdirSync(aside)
+  })
+}
+
+function unlessGone(act: () => void): void {
+  try {
+    act()
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, symlinkSync, unlinkSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -58,4 +58,15 @@ test('whose taker died while it took a dead owner’s link away is taken a littl
   const release = await takeLinkLock(path, 50)
   release?.()
   expect(readdirSync(dir)).toEqual([])
+})
+
+test('is not taken from a live owner of whom nothing tells when it began, nor let go by a former owner', async () => {
+  const path = join(dir, 'lock')
+  const first = await takeLinkLock(path, 1_000)
+  unlinkSync(path)
+  symlinkSync(`${process.ppid}`, path)
+  expect(await takeLinkLock(path, 50)).toBeUndefined()
+  expect(await noLinkLock(path, 50)).toBe(false)
+  first?.()
+  expect(readlinkSync(path)).toBe(`${process.ppid}`)
 })
