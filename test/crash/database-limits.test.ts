@@ -2,55 +2,74 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chownSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { serverAccount } from '../../src/db/embedded/account.ts'
 import { findBinaries } from '../../src/db/embedded/binaries.ts'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { newFolder, TestHome } from '../support/homes.ts'
 import { expectOneAtATime, openRows, sealedPages } from '../support/observer.ts'
+import { perTest } from '../support/per-test.ts'
 import { killAll, processesOf } from '../support/processes.ts'
 import { eventually, program, type Running } from '../support/program.ts'
 import { brokenPromises } from '../support/promises.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
-// A server of its own for each test, as somebody else's: nobody starts it again.
 const PAGES = 12
 let site: Site
-let serverDir: string
-let home: TestHome
-let mounted = false
-
-const server = (...args: string[]) => program(args, { env: { DATA_DIR: serverDir } })
-
 beforeAll(async () => {
   site = await startSite(pages(PAGES))
 })
 afterAll(() => site.close())
-beforeEach(() => {
-  serverDir = newFolder()
-})
-afterEach(async () => {
-  await home.close()
-  killAll(processesOf(home.dataDir))
-  rmSync(home.dataDir, { recursive: true, force: true })
-  await server('db', 'stop', '--force')
-  killAll(processesOf(serverDir))
-  if (mounted) spawnSync('umount', ['-l', serverDir])
-  mounted = false
-  rmSync(serverDir, { recursive: true, force: true })
-})
 
-async function start(): Promise<void> {
+/** A server of its own for each test, as somebody else's: nobody starts it again. */
+class Outside {
+  readonly serverDir = newFolder()
+  /** Undefined until it is started. */
+  home: TestHome | undefined
+  mounted = false
+
+  server(...args: string[]) {
+    return program(args, { env: { DATA_DIR: this.serverDir } })
+  }
+
+  async end(): Promise<void> {
+    if (this.home) {
+      await this.home.close()
+      killAll(processesOf(this.home.dataDir))
+      rmSync(this.home.dataDir, { recursive: true, force: true })
+    }
+    await this.server('db', 'stop', '--force')
+    killAll(processesOf(this.serverDir))
+    if (this.mounted) spawnSync('umount', ['-l', this.serverDir])
+    rmSync(this.serverDir, { recursive: true, force: true })
+  }
+}
+const outside = perTest(
+  () => new Outside(),
+  (own) => own.end(),
+)
+const server = (...args: string[]) => outside().server(...args)
+
+async function start(): Promise<TestHome> {
+  const own = outside()
   for (const args of [['init'], ['db', 'start']]) {
     const { code, stderr } = await server(...args)
     expect(code, stderr).toBe(0)
   }
-  home = new TestHome(newFolder(), (await server('db', 'url')).stdout.trim(), { MAX_SNAPSHOT_WORKERS: '2' })
+  const home = new TestHome(newFolder(), (await server('db', 'url')).stdout.trim(), { MAX_SNAPSHOT_WORKERS: '2' })
+  own.home = home
   expect((await home.run(['init'])).code).toBe(0)
   home.install('oracle')
+  return home
 }
 
-async function crawling(): Promise<{ crawl: string; runner: Running }> {
+interface Scene {
+  readonly home: TestHome
+  readonly crawl: string
+  readonly runner: Running
+}
+
+async function crawling(home: TestHome): Promise<Scene> {
   const crawl = await home.add(
     '--depth',
     '1',
@@ -62,10 +81,10 @@ async function crawling(): Promise<{ crawl: string; runner: Running }> {
   )
   const runner = home.start(['run', '--exit-on-idle'])
   await sealedPages(home, 1)
-  return { crawl, runner }
+  return { home, crawl, runner }
 }
 
-async function expectAllThere({ crawl, runner }: { crawl: string; runner: Running }): Promise<void> {
+async function expectAllThere({ home, crawl, runner }: Scene): Promise<void> {
   const { code, stderr } = await runner.finished()
   expect(code, stderr).toBe(0)
   expect(await expectComplete(home, crawl)).toHaveLength(PAGES + 1)
@@ -75,10 +94,10 @@ async function expectAllThere({ crawl, runner }: { crawl: string; runner: Runnin
   expectOneAtATime(home)
 }
 
-describe('a database', () => {
+describe.concurrent('a database', () => {
   it('that becomes read-only is waited for like one that is away', async () => {
-    await start()
-    const scene = await crawling()
+    const home = await start()
+    const scene = await crawling(home)
     await home.query('alter system set default_transaction_read_only = on')
     await home.query('select pg_reload_conf()')
     await scene.runner.says(/the database is away, waiting for it: cannot execute \w+ in a read-only transaction/)
@@ -91,7 +110,7 @@ describe('a database', () => {
   })
 
   it('without a free connection is waited for, and work goes on when there is one again', async () => {
-    await start()
+    const home = await start()
     await home.query('alter system set max_connections = 14')
     await home.close()
     expect((await server('db', 'stop', '--force')).code).toBe(0)
@@ -126,11 +145,11 @@ describe('a database', () => {
     await runner.says(/leading/)
     await new Promise((resolve) => setTimeout(resolve, 3_000))
     for (const hog of hogs.splice(0)) await hog.end()
-    await expectAllThere({ crawl, runner })
+    await expectAllThere({ home, crawl, runner })
   })
 
   it('that is not there any more, or lets nobody in, is no outage: the runner says so and ends with 1', async () => {
-    await start()
+    const home = await start()
     const runner = home.start(['run'])
     await runner.says(/leading/)
     await home.close()
@@ -147,12 +166,12 @@ describe('a database', () => {
   })
 
   it('that fails over to a standby is another server: the runner passes the gate again', async () => {
-    await start()
+    const home = await start()
     const runner = home.start(['run'])
     await runner.says(/leading \(term 1\)/)
     const asked = "select true from pg_stat_activity where pid <> pg_backend_pid() and query ~ 'pg_control_system'"
     await eventually(() => home.value(`${asked} and state = 'idle'`)) // It knows which server this is.
-    const pgdata = join(serverDir, 'postgres')
+    const pgdata = join(outside().serverDir, 'postgres')
     const { uid, gid } = statSync(pgdata)
     const account = serverAccount({ uid, gid })
     const pgCtl = (...args: string[]) =>
@@ -174,11 +193,13 @@ describe('a database', () => {
   })
 
   it('whose own disk is full is waited for, and loses nothing', async ({ skip }) => {
+    const own = outside()
+    const { serverDir } = own
     const disk = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=140m,mode=755', 'tmpfs', serverDir])
     if (disk.status !== 0) skip('may not mount a small disk here')
-    mounted = true
-    await start()
-    const scene = await crawling()
+    own.mounted = true
+    const home = await start()
+    const scene = await crawling(home)
     const sealed = await home.query<{ id: string }>("select id from snapshot where status = 'sealed'")
     const filler = join(serverDir, 'filler')
     spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=64k'])

@@ -1,17 +1,23 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { sealedCrawl, sealedPages } from '../support/observer.ts'
+import { perTest } from '../support/per-test.ts'
 import { hook } from '../support/plugins.ts'
 import { eventually } from '../support/program.ts'
 import { pages, type Site, startSite } from '../support/site.ts'
 
 const PAGES = 6
 const homes = useHomes()
-const mounts: string[] = []
+const mounts = perTest<string[]>(
+  () => [],
+  (dirs) => {
+    for (const dir of dirs) execFileSync('umount', ['-l', dir])
+  },
+)
 let site: Site
 
 beforeAll(async () => {
@@ -24,12 +30,9 @@ function smallDisk(home: TestHome, files = 10_000): boolean {
   const dir = join(home.dataDir, 'archive')
   const size = `size=24m,nr_inodes=${files}`
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', size, 'tmpfs', dir]).status !== 0) return false
-  mounts.push(dir)
+  mounts().push(dir)
   return true
 }
-afterEach(() => {
-  for (const dir of mounts.splice(0)) execFileSync('umount', ['-l', dir])
-})
 
 const filler = (home: TestHome) => join(home.dataDir, 'archive', 'filler')
 
@@ -56,7 +59,7 @@ function fillWithFiles(home: TestHome, most = Number.POSITIVE_INFINITY): void {
   }
 }
 
-describe('the disk of the archive', () => {
+describe.concurrent('the disk of the archive', () => {
   it.for([
     ['bytes', /\d MB free in .*archive: below 10 MB \(DISK_FLOOR\) no page is begun/],
     ['files', /room for \d+ more files in .*archive \(df -i\): below 1000 no page is begun/],

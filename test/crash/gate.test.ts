@@ -2,25 +2,28 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { CONTAINER, noContainers, noMounts } from '../support/containers.ts'
 import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
 import { openRows, pidsOf } from '../support/observer.ts'
+import { perTest } from '../support/per-test.ts'
 import { processesOf } from '../support/processes.ts'
 import { eventually, type Running } from '../support/program.ts'
 
 const homes = useHomes()
 
-const folders: string[] = []
+const folders = perTest<string[]>(
+  () => [],
+  (made) => {
+    for (const each of made) rmSync(each, { recursive: true, force: true })
+  },
+)
 /** Another folder for the time of a test. */
 function folder(): string {
   const made = newFolder()
-  folders.push(made)
+  folders().push(made)
   return made
 }
-afterEach(() => {
-  for (const made of folders.splice(0)) rmSync(made, { recursive: true, force: true })
-})
 
 /** What a runner said until it was asked for the lead; then it is asked to leave. */
 async function leave(runner: Running): Promise<void> {
@@ -39,7 +42,7 @@ function pidsBelow(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
 }
 
-describe.skipIf(noContainers)(`a leader in another container ${noContainers || ''}`, () => {
+describe.skipIf(noContainers)(`a leader in another container ${noContainers || ''}`, { concurrent: true }, () => {
   it('closes the row of one that it cannot see; what that left running is ended by whoever leads in its place', async () => {
     const home = await homes.make()
     home.install('family')
@@ -109,7 +112,7 @@ describe.skipIf(noContainers)(`a leader in another container ${noContainers || '
   })
 })
 
-describe('the data dir', () => {
+describe.concurrent('the data dir', () => {
   it('that somebody holds for a moment is waited for', async () => {
     const home = await homes.make()
     const holder = spawn('flock', [join(home.dataDir, '.runner.lock'), 'sh', '-c', 'echo held; read _'], {
@@ -152,7 +155,7 @@ describe('the data dir', () => {
   })
 })
 
-describe('two supervisors that restart their runners', () => {
+describe.concurrent('two supervisors that restart their runners', () => {
   it('come to rest: the second restart leaves the lead where it is, and says why', async () => {
     const home = await homes.make()
     const loop = ['sh', '-c', 'while :; do "$@"; done', 'loop']

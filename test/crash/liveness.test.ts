@@ -68,45 +68,29 @@ async function leaderWith(home: TestHome, leader: Running, count: number): Promi
   return heirs
 }
 
-describe.concurrent('two standbys, one of which leads', () => {
-  it('come to terms after the database was silent for longer than a leader trusts its lead', () =>
-    inHome(async (home) => {
-      const proxy = await DatabaseProxy.before(home.databaseUrl)
-      try {
-        const through = { env: { DATABASE_URL: proxy.url } }
-        const first = home.start(['run', '--standby'], through)
-        await first.says(/leading/)
-        const second = home.start(['run', '--standby'], through)
-        await second.says(/standing by/)
-        proxy.silence()
-        await first.says(/cannot know that it leads/, WINDOW_MS)
-        await delay(5_000)
-        proxy.reset()
-        proxy.pass()
-        await eventually(() => home.value("select true from runner_term where term = '2'"), WINDOW_MS)
-        await expectWorkGoesOn(home)
-        expect(await standbys(home)).toHaveLength(1)
-        await leaveAll(home, first, second)
-      } finally {
-        await proxy.close()
-      }
-    }))
-
-  it('come to terms after the one that leads stood still', () =>
-    inHome(async (home) => {
-      const first = home.start(['run', '--standby'])
-      const [second] = await leaderWith(home, first, 1)
-      first.signal('SIGSTOP')
-      await second!.says(/leading \(term 2\)/, WINDOW_MS)
-      await expectWorkGoesOn(home)
-      await first.says(/orchestrator pid \d+ has the runner: standing by/)
-      second!.signal('SIGKILL')
-      await first.says(/leading \(term 3\)/)
-      await leaveAll(home, first)
-    }))
-})
-
 describe.concurrent('a standby', () => {
+  // The longest first: they run side by side.
+  it.skipIf(noContainers)(
+    `does not replace a silent leader that it cannot see and that still holds the data dir ${noContainers || ''}`,
+    () =>
+      inHome(async (home) => {
+        const inside = home.start(['run'], { under: CONTAINER })
+        const [heir] = await leaderWith(home, inside, 1)
+        const [hidden] = pidsBelow(inside.pid)
+        process.kill(hidden!, 'SIGSTOP')
+        await heir!.says(
+          /the data dir is held by a runner that this database does not show as alive: pid \d+ on .*: standing by/,
+          WINDOW_MS,
+        )
+        expect(await home.value('select term from runner_term')).toBe('1')
+        process.kill(hidden!, 'SIGKILL')
+        await inside.finished()
+        await heir!.says(/leading \(term 2\)/, WINDOW_MS)
+        await expectWorkGoesOn(home)
+        await leaveAll(home, heir!)
+      }),
+  )
+
   it('replaces a leader that stands still: it is ended, and work goes on', () =>
     inHome(async (home) => {
       const leader = home.start(['run'])
@@ -144,27 +128,6 @@ describe.concurrent('a standby', () => {
       await expectWorkGoesOn(home)
       await leaveAll(home, older!, newer!)
     }))
-
-  it.skipIf(noContainers)(
-    `does not replace a silent leader that it cannot see and that still holds the data dir ${noContainers || ''}`,
-    () =>
-      inHome(async (home) => {
-        const inside = home.start(['run'], { under: CONTAINER })
-        const [heir] = await leaderWith(home, inside, 1)
-        const [hidden] = pidsBelow(inside.pid)
-        process.kill(hidden!, 'SIGSTOP')
-        await heir!.says(
-          /the data dir is held by a runner that this database does not show as alive: pid \d+ on .*: standing by/,
-          WINDOW_MS,
-        )
-        expect(await home.value('select term from runner_term')).toBe('1')
-        process.kill(hidden!, 'SIGKILL')
-        await inside.finished()
-        await heir!.says(/leading \(term 2\)/, WINDOW_MS)
-        await expectWorkGoesOn(home)
-        await leaveAll(home, heir!)
-      }),
-  )
 
   it.each([
     ['closed', "update process set status = 'lost', ended_at = now() where standby"],
@@ -262,7 +225,45 @@ describe.concurrent('a standby', () => {
   )
 })
 
-describe('an embedded server that dies together with the leader', () => {
+describe.concurrent('two standbys, one of which leads', () => {
+  it('come to terms after the database was silent for longer than a leader trusts its lead', () =>
+    inHome(async (home) => {
+      const proxy = await DatabaseProxy.before(home.databaseUrl)
+      try {
+        const through = { env: { DATABASE_URL: proxy.url } }
+        const first = home.start(['run', '--standby'], through)
+        await first.says(/leading/)
+        const second = home.start(['run', '--standby'], through)
+        await second.says(/standing by/)
+        proxy.silence()
+        await first.says(/cannot know that it leads/, WINDOW_MS)
+        await delay(5_000)
+        proxy.reset()
+        proxy.pass()
+        await eventually(() => home.value("select true from runner_term where term = '2'"), WINDOW_MS)
+        await expectWorkGoesOn(home)
+        expect(await standbys(home)).toHaveLength(1)
+        await leaveAll(home, first, second)
+      } finally {
+        await proxy.close()
+      }
+    }))
+
+  it('come to terms after the one that leads stood still', () =>
+    inHome(async (home) => {
+      const first = home.start(['run', '--standby'])
+      const [second] = await leaderWith(home, first, 1)
+      first.signal('SIGSTOP')
+      await second!.says(/leading \(term 2\)/, WINDOW_MS)
+      await expectWorkGoesOn(home)
+      await first.says(/orchestrator pid \d+ has the runner: standing by/)
+      second!.signal('SIGKILL')
+      await first.says(/leading \(term 3\)/)
+      await leaveAll(home, first)
+    }))
+})
+
+describe.concurrent('an embedded server that dies together with the leader', () => {
   it('is started again by the standby, which leads', async () => {
     const dataDir = newFolder()
     const cli = (...args: string[]) => program(args, { env: { DATA_DIR: dataDir } })

@@ -1,5 +1,5 @@
 // A process that nobody can end (a disk or a mount that does not answer) delays what it belongs to, and nothing else.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { uuidv7 } from '../../src/base/ids.ts'
 import { Log } from '../../src/base/log.ts'
 import { CannotEnd } from '../../src/processes/cannot-end.ts'
@@ -7,7 +7,8 @@ import { endWorkers, HeldUp, reapRunner, reapWorker } from '../../src/workers/re
 import { Reconciler } from '../../src/workers/reconciler.ts'
 import type { WorkerContext } from '../../src/workers/worker-context.ts'
 import { noFreezer, whileFrozen } from '../support/frozen.ts'
-import { type TestHome, useHomes } from '../support/homes.ts'
+import { useHomes } from '../support/homes.ts'
+import { perTest } from '../support/per-test.ts'
 import { plugin } from '../support/plugins.ts'
 import { isThere } from '../support/processes.ts'
 import { eventually } from '../support/program.ts'
@@ -16,18 +17,19 @@ import { Registry } from '../support/registry.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const homes = useHomes()
-let home: TestHome
 
-describe.skipIf(noFreezer)(`among the rows of what is gone ${noFreezer || ''}`, () => {
-  let registry: Registry
-  beforeEach(async () => {
-    home = await homes.make()
-    registry = await Registry.open(home)
-  })
-  afterEach(() => registry.close())
+describe.skipIf(noFreezer)(`among the rows of what is gone ${noFreezer || ''}`, { concurrent: true }, () => {
+  const here = perTest(
+    async () => {
+      const home = await homes.make()
+      return { home, registry: await Registry.open(home) }
+    },
+    ({ registry }) => registry.close(),
+  )
 
   /** A worker below a runner that is gone, with a hook. */
   async function worker(runnerId: string, snapshotId: string | null) {
+    const { registry } = here()
     const below = { runnerId, processType: 'worker', workerType: 'snapshot', parentId: runnerId } as const
     const { row, pid } = await registry.start('sleep 1000', below, false)
     const values = { runnerId, processType: 'hook', parentId: row.id, snapshotId } as const
@@ -36,12 +38,17 @@ describe.skipIf(noFreezer)(`among the rows of what is gone ${noFreezer || ''}`, 
   }
 
   async function goneRunner(): Promise<string> {
-    const runner = await registry.start('exit', { processType: 'orchestrator', workerType: 'runner_waiting' }, false)
+    const runner = await here().registry.start(
+      'exit',
+      { processType: 'orchestrator', workerType: 'runner_waiting' },
+      false,
+    )
     await eventually(() => !isThere(runner.pid))
     return runner.row.id
   }
 
   it('one of them keeps no other from being closed, is named once, and is closed when it is over', async () => {
+    const { home, registry } = here()
     const { pages } = await queuedPages(home, ['http://127.0.0.1:9/a', 'http://127.0.0.1:9/b'])
     const runnerId = await goneRunner()
     const stuck = await worker(runnerId, pages[0]!)
@@ -76,6 +83,7 @@ describe.skipIf(noFreezer)(`among the rows of what is gone ${noFreezer || ''}`, 
   })
 
   it('a worker of several claims loses those that no stuck process has, and no attempt counts', async () => {
+    const { home, registry } = here()
     const { pages } = await queuedPages(home, ['http://127.0.0.1:9/a'])
     const runnerId = await goneRunner()
     const below = { runnerId, processType: 'worker', workerType: 'crawl', parentId: runnerId } as const
@@ -101,7 +109,7 @@ describe.skipIf(noFreezer)(`among the rows of what is gone ${noFreezer || ''}`, 
   })
 })
 
-describe.skipIf(noFreezer)(`in a run ${noFreezer || ''}`, () => {
+describe.skipIf(noFreezer)(`in a run ${noFreezer || ''}`, { concurrent: true }, () => {
   let site: Site
   beforeAll(async () => {
     site = await startSite(2)
@@ -109,7 +117,7 @@ describe.skipIf(noFreezer)(`in a run ${noFreezer || ''}`, () => {
   afterAll(() => site.close())
 
   it('a runner leads although a hook of the one before cannot be ended, and archives all but its page; status and doctor name it', async () => {
-    home = await homes.make()
+    const home = await homes.make()
     plugin(home, 'held', 'exec sleep 1000')
     await home.add('--plugins', 'held', `${site.url}/page-1.html`)
     const first = home.start(['run'])
@@ -143,5 +151,26 @@ describe.skipIf(noFreezer)(`in a run ${noFreezer || ''}`, () => {
       second.signal('SIGTERM')
       expect((await second.finished()).code).toBe(0)
     })
+  })
+
+  it('a worker that cannot be ended does not keep its runner from leaving', async () => {
+    const home = await homes.make()
+    plugin(home, 'held', 'exec sleep 1000')
+    await home.add('--plugins', 'held', `${site.url}/page-1.html`)
+    const runner = home.start(['run'])
+    await eventually(() => home.value(`select true from process where url is not null and status = 'running'`))
+    const pid = await home.value<number>(`select pid::int from process where worker_type = 'crawl'`)
+    await whileFrozen(pid, async () => {
+      runner.signal('SIGTERM')
+      await runner.says(/SIGTERM: draining/)
+      await eventually(() => runner.stderr.includes('worker to end'), 20_000)
+      runner.signal('SIGTERM')
+      const { code, stderr } = await runner.finished()
+      expect(code, stderr).toBe(130)
+      expect(stderr.match(/killing it/g) ?? []).toHaveLength(stderr.includes('killing it') ? 1 : 0)
+      expect(isThere(pid)).toBe(true)
+    })
+    await eventually(() => !isThere(pid))
+    await home.run(['run', '--maintenance-only'])
   })
 })
