@@ -14,6 +14,7 @@ describe.skipIf(noPackage)(`a copy of a page has nothing of what its fields hide
         const elsewhere = `http://localhost:${new URL(`http://${headers.host}`).port}`
         response.writeHead(200, { 'content-type': 'text/html' })
         response.end(`<title>x</title><input type="PassWord" value="SECRET"><input value="SEEN">
+          <form name="querySelectorAll"><input name="shadowRoot"><input name="shadowRoot"></form>
           <iframe src="${elsewhere}/frame"></iframe>`)
       },
       '/frame': `<input type=password value=SECRET><input value=SEEN><div></div><script>

@@ -1,6 +1,7 @@
 import type { Protocol } from 'devtools-protocol'
 import { type Session, unlessGone } from './cdp.ts'
 import { CLOSED_ROOTS, noteClosedRoots } from './closed-roots.ts'
+import { READER } from './reader.ts'
 import type { Tab } from './tab.ts'
 import { evaluateIn, worldOf } from './worlds.ts'
 
@@ -14,15 +15,19 @@ const FRAME_MS = 5_000
 
 /** Takes their values from all documents, shadow roots and templates; to a script that looks they are empty. */
 const EMPTY = `(() => {
+  ${READER}
+  const rootOf = reader(Element, 'shadowRoot')
+  const contentOf = reader(HTMLTemplateElement, 'content')
   const inside = (root) => {
-    for (const field of root.querySelectorAll('${SECRET}')) {
+    const all = (what) => (root === document ? Document : DocumentFragment).prototype.querySelectorAll.call(root, what)
+    for (const field of all('${SECRET}')) {
       field.removeAttribute('value')
       if (field.value) field.value = ''
     }
-    for (const element of root.querySelectorAll('*')) {
-      const shadow = element.shadowRoot ?? ${CLOSED_ROOTS}?.get(element)
+    for (const element of all('*')) {
+      const shadow = rootOf(element) ?? ${CLOSED_ROOTS}?.get(element)
       if (shadow) inside(shadow)
-      if (element.localName === 'template' && element.content) inside(element.content)
+      if (element instanceof HTMLTemplateElement) inside(contentOf(element))
     }
   }
   inside(document)

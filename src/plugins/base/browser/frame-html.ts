@@ -107,7 +107,7 @@ export const FRAME_HTML = `(() => {
     return { srcset: null, sizes: null }
   }
 
-  const CHANGES = {
+  const CHANGES = new Map(Object.entries({
     img: (image) => ({ src: shownBy(image) || null, ...chosen(image), loading: null }),
     iframe: () => ({ src: null, srcdoc: null, loading: null, [FRAME_MARK]: '' }),
     frame: () => ({ src: null, [FRAME_MARK]: '' }),
@@ -126,14 +126,14 @@ export const FRAME_HTML = `(() => {
       return { value: input.type === 'password' || input.type === 'file' ? null : input.value || null }
     },
     option: (option) => ({ selected: option.selected ? '' : null }),
-  }
+  }))
 
   const attributes = (element) => {
     const all = new Map(Array.from(attributesOf(element), ({ name, value }) => [name, value]))
     all.delete(FRAME_MARK)
     for (const name of ['href', 'xlink:href', 'background', 'src', 'poster', 'action'])
       if (all.has(name) && !/^(#|data:)/i.test(all.get(name).trim())) all.set(name, absolute(all.get(name)))
-    for (const [name, value] of Object.entries((isHtml(element) && CHANGES[nameOf(element)]?.(element)) || {}))
+    for (const [name, value] of Object.entries((isHtml(element) && CHANGES.get(nameOf(element))?.(element)) || {}))
       value === null || value === undefined ? all.delete(name) : all.set(name, value)
     if (all.has(FRAME_MARK)) all.set(FRAME_MARK, frames.push(element) - 1)
     return [...all]
@@ -159,9 +159,11 @@ export const FRAME_HTML = `(() => {
     const shadow = shade
       ? '<template shadowrootmode="open">' + inside(shade) + adopted(shade, shade.adoptedStyleSheets) + '</template>'
       : ''
+    // A parser drops a line break that these begin with.
+    const first = isKnown && /^(?:pre|textarea)$/.test(name) ? '\\n' : ''
     const content =
-      isKnown && name === 'textarea' ? '\\n' + escaped(node.value) : isKnown && EMPTY.has(name) ? '' : inside(node)
-    return tag + shadow + content + (node === body ? adopted(document, sheets) : '') + '</' + name + '>'
+      isKnown && name === 'textarea' ? escaped(node.value) : isKnown && EMPTY.has(name) ? '' : inside(node)
+    return tag + shadow + first + content + (node === body ? adopted(document, sheets) : '') + '</' + name + '>'
   }
   const kind = doctype ? new XMLSerializer().serializeToString(doctype) : ''
   const html = kind + write(root)

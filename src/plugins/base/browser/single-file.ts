@@ -75,7 +75,7 @@ class Inliner {
     for (const element of elementsIn(tree)) this.#element(element, place)
     // The drawings that `use` elements show parts of.
     const body = elementIn(elementIn(tree, 'html')!, 'body')
-    body?.childNodes.push(...[...drawings.values()].flat())
+    for (const drawing of drawings.values()) for (const one of drawing) body?.childNodes.push(one)
     const { doctype, html, head, body: text } = settled(tree, this.#within)
     return `${doctype}${note}${html}${HEAD}${head}</head>${text}</html>`
   }

@@ -86,9 +86,17 @@ export function verdictOn(kind: 'html' | 'svg' | 'mathml', name: string): Verdic
   return UNKNOWN.test(name) && !REFUSED.has(name) ? 'unknown' : 'refused'
 }
 
+/** Of elements without a meaning attributes have none either, but those that may be one somewhere. */
+const MEANS_NOTHING = /^(?!on)[a-z][\w.-]*$/
+const MEANS_SOMETHING = words(`
+  action archive attributionsrc autofocus cite classid codebase data dynsrc formaction http-equiv icon imagesrcset is
+  longdesc lowsrc manifest nonce ping profile referrerpolicy sandbox srcdoc usemap xmlns`)
+
 /** May an element have it, whatever it says? @param name in lower case */
 export function isAllowed(name: string, verdict: Verdict): boolean {
-  return EVERYWHERE.has(name) || OWN.test(name) || (verdict === 'known' && SOMEWHERE.has(name))
+  if (EVERYWHERE.has(name) || OWN.test(name)) return true
+  if (verdict === 'known') return SOMEWHERE.has(name)
+  return MEANS_NOTHING.test(name) && !MEANS_SOMETHING.has(name)
 }
 
 /** May an animation change it? */

@@ -53,7 +53,7 @@ export function clean(root: ParentNode, within: Within): void {
   for (let parent = stack.pop(); parent; parent = stack.pop()) {
     const place = inside(parent)
     place.childNodes = place.childNodes.filter((child) => stays(child, within))
-    stack.push(...place.childNodes.filter(isElement))
+    for (const child of place.childNodes) if (isElement(child)) stack.push(child)
   }
 }
 

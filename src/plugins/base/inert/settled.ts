@@ -1,4 +1,4 @@
-import { parse, serialize, serializeOuter, html as spec } from 'parse5'
+import { defaultTreeAdapter, parse, serialize, serializeOuter, html as spec } from 'parse5'
 import { clean, type Within } from './clean.ts'
 import {
   type ChildNode,
@@ -12,6 +12,7 @@ import {
   nameOf,
   type ParentNode,
   setText,
+  type TextNode,
   textOf,
 } from './tree.ts'
 
@@ -64,11 +65,28 @@ export function settled(page: Document, within: Within): Settled {
   }
 }
 
+/** A reader drops a line break that these begin with. */
+const DROPS_BREAK = /^(?:pre|textarea|listing)$/
+const treeAdapter = {
+  ...defaultTreeAdapter,
+  getTextNodeContent(node: TextNode): string {
+    const { parentNode: parent, value } = node
+    const isDropped =
+      value.startsWith('\n') && parent && DROPS_BREAK.test(parent.nodeName) && inside(parent).childNodes[0] === node
+    return isDropped ? `\n${value}` : value
+  },
+}
+
 function partsOf(tree: Document, doctype: string): Settled {
   const html = elementIn(tree, 'html')!
-  const tag = serializeOuter({ ...html, childNodes: [] }).slice(0, -'</html>'.length)
+  const tag = serializeOuter({ ...html, childNodes: [] }, { treeAdapter }).slice(0, -'</html>'.length)
   const head = elementIn(html, 'head')
-  return { doctype, html: tag, head: head ? serialize(head) : '', body: serializeOuter(bodyOf(tree)) }
+  return {
+    doctype,
+    html: tag,
+    head: head ? serialize(head, { treeAdapter }) : '',
+    body: serializeOuter(bodyOf(tree), { treeAdapter }),
+  }
 }
 
 function bodyOf(tree: Document): Element {
@@ -82,7 +100,7 @@ function inText(tree: Document, parts: Settled): Settled {
   const text = textOf(body)
   Object.assign(body, { nodeName: 'body', tagName: 'body', attrs: [] })
   setText(body, text)
-  return { ...parts, html: '<html>', head: '', body: serializeOuter(body) }
+  return { ...parts, html: '<html>', head: '', body: serializeOuter(body, { treeAdapter }) }
 }
 
 /** Makes text of each element whose children are others when they are read again. */
@@ -91,9 +109,9 @@ function flatten(root: Element, again: Element): void {
   for (let pair = pairs.pop(); pair; pair = pairs.pop()) {
     const [ones, others] = pair.map((parent) => inside(parent).childNodes) as [ChildNode[], ChildNode[]]
     const isSame = ones.length === others.length && ones.every((one, at) => isAlike(one, others[at]!))
-    if (isSame)
-      pairs.push(...ones.flatMap((one, at) => (isElement(one) ? [[one, others[at] as Element] as const] : [])))
-    else makeText(pair[0], root)
+    if (isSame) {
+      for (const [at, one] of ones.entries()) if (isElement(one)) pairs.push([one, others[at] as Element])
+    } else makeText(pair[0], root)
   }
 }
 

@@ -5,7 +5,7 @@ export type Document = DefaultTreeAdapterTypes.Document
 export type ParentNode = DefaultTreeAdapterTypes.ParentNode
 export type ChildNode = DefaultTreeAdapterTypes.ChildNode
 type Template = DefaultTreeAdapterTypes.Template
-type TextNode = DefaultTreeAdapterTypes.TextNode
+export type TextNode = DefaultTreeAdapterTypes.TextNode
 type Attribute = Element['attrs'][number]
 
 export const { HTML, SVG, MATHML } = spec.NS
@@ -67,7 +67,7 @@ export function textOf(root: ParentNode): string {
   let text = ''
   for (let node = stack.pop(); node; node = stack.pop()) {
     if (isText(node)) text += node.value
-    else if (isElement(node)) stack.push(...[...inside(node).childNodes].reverse())
+    else if (isElement(node)) for (const child of [...inside(node).childNodes].reverse()) stack.push(child)
   }
   return text
 }
