@@ -64,7 +64,10 @@ export class Log {
   }
   /** Reports the end of a page. */
   ended(page: PageEnd): void {
-    this.#sink({ level: 'info', role: this.#role, text: endText(page), ids: this.#ids, page })
+    const { url, title, cause } = page
+    const masked = (text: string | null) => text && withoutUrlSecrets(text)
+    const said = { ...page, url: withoutUrlSecrets(url), title: masked(title), cause: masked(cause) }
+    this.#sink({ level: 'info', role: this.#role, text: endText(page), ids: this.#ids, page: said })
   }
   /** Passes on a line of another process. */
   relay(line: LogLine): void {
@@ -113,7 +116,8 @@ function moveAside(file: string): void {
     return
   }
   try {
-    if (statSync(file).size > MAX_LOG_BYTES) renameSync(file, `${file}.1`)
+    const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+    if (size > MAX_LOG_BYTES) renameSync(file, `${file}.1`)
   } finally {
     rmdirSync(turn)
   }

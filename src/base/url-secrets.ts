@@ -2,15 +2,16 @@
 const EXACT =
   /^(?:key|sig|code|session|sess|sid|phpsessid|jsessionid|auth|authorization|pass|pwd|passwd|otp|ticket|credentials?)$/i
 /** The same by how they end: `access_token`, `csrfToken`, `client_secret`, `AWSAccessKeyId`. */
-const ENDING = /(?:token|api[._-]?key|access[._-]?key(?:[._-]?id)?|secret|signature|password|jwt|session[._-]?id)$/i
+const ENDING =
+  /(?:token|(?:api|auth)key|[._-]key|access[._-]?key(?:[._-]?id)?|secret|signature|password|jwt|session[._-]?id)$/i
 /** What clouds sign URLs with (S3, Google, Alibaba, Azure has `sig`). */
 const SIGNING = /^x-(?:amz|goog|oss)-/i
 const MASK = '***'
 /** Who is logged in, before the host. */
-const USER_INFO = /(\/\/)[^/?#\s"'<>@]*(?:@[^/?#\s"'<>@]*)*@/g
+const USER_INFO = /(\/\/)[^/?#\s"<>@]*(?:@[^/?#\s"<>@]*)*@/g
 /** A parameter in the query, in the fragment, or behind a semicolon of a path. Longer names are none. */
-const PARAMETER = /([?&#;])([^=&#;?/\s"'<>]{1,80})=([^&#;\s"'<>]*)/g
-const IN_TEXT = /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s"'<>`]+/gi
+const PARAMETER = /([?&#;])([^=&#;?/\s"<>]{1,80})=([^&#;\s"<>]*)/g
+const IN_TEXT = /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s"<>]+/gi
 /** URLs within a parameter of a URL: this deep. */
 const DEPTH = 2
 
@@ -34,7 +35,7 @@ function masked(url: string, depth: number): string {
       if (value === '' || value === MASK) return whole
       const isInner = depth > 0 && /%3a|%2f|:\/\//i.test(value)
       const inner = isInner ? decoded(value) : ''
-      const isSecret = isSecretName(decoded(name)) || masked(inner, depth - 1) !== inner
+      const isSecret = isSecretName(decoded(name).replace(/\[\w*\]$/, '')) || masked(inner, depth - 1) !== inner
       return isSecret ? `${before}${name}=${MASK}` : whole
     })
 }

@@ -13,6 +13,9 @@ it.each([
     'https://s3.example/o?X-Amz-Signature=T&X-Amz-Credential=T&X-Amz-Date=T',
     'https://s3.example/o?X-Amz-Signature=***&X-Amz-Credential=***&X-Amz-Date=***',
   ],
+  ["https://a.example/it's?token=T", "https://a.example/it's?token=***"],
+  ['https://a.example/?a=`&token=T', 'https://a.example/?a=`&token=***'],
+  ["https://user:pa'ss@a.example/", 'https://***@a.example/'],
   ['https://a.example/?to=https%3A%2F%2Fb.example%2F%3Fsig%3DT', 'https://a.example/?to=***'],
   ['https://web.example/save/https://u:p@b.example/?key=T', 'https://web.example/save/https://***@b.example/?key=***'],
 ])('what lets somebody in is masked: %s', (url, masked) => {
@@ -25,7 +28,18 @@ it.each([
 it.each(
   [
     ...['api_key', 'apikey', 'api-key', 'key', 'sig', 'signature', 'code', 'session', 'auth', 'password', 'jwt'],
-    ...['PHPSESSID', 'sessionId', 'refresh_token', 'csrfToken', 'client_secret', 'X-Goog-Signature', 'AWSAccessKeyId'],
+    ...[
+      'PHPSESSID',
+      'sessionId',
+      'refresh_token',
+      'csrfToken',
+      'client_secret',
+      'secret_key',
+      'authkey',
+      'access_token[]',
+      'X-Goog-Signature',
+      'AWSAccessKeyId',
+    ],
   ].map((name) => [name]),
 )('the parameter %s is one of these', (name) => {
   expect(withoutUrlSecrets(`https://a.example/?${name}=T`)).toBe(`https://a.example/?${name}=***`)
