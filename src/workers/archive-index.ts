@@ -2,6 +2,7 @@ import { closeSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sleep } from '../base/abort.ts'
+import { codeOf } from '../base/errors.ts'
 import {
   type ChangeCursor,
   chunkOf,
@@ -228,13 +229,24 @@ async function writeCopies(home: Home, urls: readonly string[], rewrite: Rewrite
     // The only copy of a list needs no link: it is looked at when there is another.
     const linked = new Set(before.length < 2 ? [] : before)
     for (const copy of copies.length < 2 ? [] : copies.filter(({ output_dir }) => !linked.has(output_dir)))
-      if (await lacks(join(home.dataDir, copy.output_dir, 'index.html'), file)) await rewrite(copy)
+      await ofOnePage(async () => {
+        if (await lacks(join(home.dataDir, copy.output_dir, 'index.html'), file)) await rewrite(copy)
+      })
     await publishFile(
       list,
       copiesText(
         copies.map(({ sealed_at, outcome, output_dir }) => ({ sealedAt: sealed_at, outcome, path: output_dir })),
       ),
     )
+  }
+}
+
+/** A page whose file cannot be read or written keeps no other from its list; `verify` names it. */
+async function ofOnePage(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!['EISDIR', 'EACCES', 'EPERM', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) throw error
   }
 }
 

@@ -26,6 +26,8 @@ export class LanedWorker {
   #hasBegun = false
   /** Has it left a question unanswered? It has that still, and answers when it can. */
   #isSilent = false
+  /** The question that is open. */
+  #asking: Promise<void> | undefined
   #onMessage = () => {}
 
   /** @param most how many lanes it may have at once */
@@ -52,12 +54,20 @@ export class LanedWorker {
     const isRoomy = () => !this.#isFull && this.#lanes.size < this.#most
     if (!isRoomy() || !this.#hasBegun) return isRoomy()
     if (this.#isSilent) return false
+    // One question for all who ask meanwhile: another would take its answer.
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined
+    })
+    await this.#asking
+    return !this.#isSilent && isRoomy()
+  }
+
+  async #ask(): Promise<void> {
     const answered = new AbortController()
     this.#onMessage = () => answered.abort()
     this.#send(ARE_YOU_HERE)
     await sleep(ANSWER_MS, answered.signal)
     this.#isSilent = !answered.signal.aborted
-    return !this.#isSilent && isRoomy()
   }
 
   /** Opens a lane. When the worker is about to exit, that ends at once, with the worker. */
