@@ -3,8 +3,9 @@ import { described, ENVIRONMENT, readSetting } from '../base/config.ts'
 import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
 import { VERSION } from '../base/version.ts'
 import type { GivenOptions } from './options.ts'
+import { legible } from './screen/clean.ts'
 import { type Asking, atTheDoor } from './settings.ts'
-import { sayError } from './terminal.ts'
+import { sayError, terminal } from './terminal.ts'
 import { isPage, verbAt } from './verb-at.ts'
 
 const LEAVE_MS = 500
@@ -36,7 +37,7 @@ function withVerb(argv: readonly string[]): string[] {
 /** A defect, or trouble nobody foresaw: one line and where to look, no stack unless asked for. */
 function unexpected(error: unknown): AppError {
   if (readSetting('LOG_LEVEL', ENVIRONMENT) === 'debug' && error instanceof Error)
-    process.stderr.write(`${error.stack}\n`)
+    terminal.say(legible(error.stack ?? ''))
   const full = ['ENOSPC', '53100'].includes(codeOf(error) ?? '')
   return new AppError(full ? `the disk is full: ${messageOf(error)}` : messageOf(error), {
     hint: full
