@@ -85,9 +85,11 @@ export function askingOnce(settings: HookSettings): Asking {
   const modules = new Map<string, Promise<Found | undefined>>()
   const env = { PATH: settings['PATH'] ?? '', HOME: settings['HOME'] ?? '' }
   return {
-    versionAt: (path) => once(versions, path, () => versionOf(path, env, quietMs(VERSION_MS))),
+    versionAt: (path) => once(versions, path, () => versionOf(path, { env, withinMs: quietMs(VERSION_MS) })),
     moduleOf: (wanted) =>
-      once(modules, `${wanted.tree} ${wanted.name}`, () => searchByAsking(wanted, settings, env, quietMs(VERSION_MS))),
+      once(modules, `${wanted.tree} ${wanted.name}`, () =>
+        searchByAsking(wanted, settings, { env, withinMs: quietMs(VERSION_MS) }),
+      ),
   }
 }
 

@@ -19,8 +19,8 @@ import { codeOf } from '../base/errors.ts'
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
 const IS_ROOT = process.geteuid?.() === 0
-/** Neither setuid nor setgid: such a file would run as its new owner. */
-const RIGHTS = 0o777n
+/** Not for others to write, and neither setuid nor setgid: such a file would run as its new owner. */
+const RIGHTS = 0o755n
 
 /** Makes the folders of a tree ours: nobody else adds, renames or removes anything in it from then on. */
 export function freeze(top: string): void {

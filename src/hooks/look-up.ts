@@ -1,35 +1,33 @@
-import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { own } from '../base/own.ts'
+import { type AskedAs, askProgram } from './ask-program.ts'
 import type { RequiredBinary } from './required-binaries.ts'
 import { providersOf, type Wanted } from './search.ts'
 
 /** How long a program may take to print its version. */
 const VERSION_MS = 5_000
 
-/** The output of `--version` if it looks like a version, else ''. A program that does not answer in time is killed. */
-export function versionOf(
-  abspath: string,
-  env: Readonly<Record<string, string>>,
-  timeout = VERSION_MS,
-): Promise<string> {
-  return new Promise((resolve) => {
-    const options = { env, timeout, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 } as const
-    const child = execFile(abspath, ['--version'], options, (_error, stdout, stderr) =>
-      resolve(/\d+(?:\.\d+)+[\w-]*/.exec(`${stdout}\n${stderr}`)?.[0] ?? ''),
-    )
-    child.stdin?.end()
-  })
+/** The output of `--version` if it looks like a version, else ''. */
+export async function versionOf(abspath: string, as: AskedAs): Promise<string> {
+  const { stdout, stderr } = await askProgram(abspath, ['--version'], { withinMs: VERSION_MS, ...as })
+  return /\d+(?:\.\d+)+[\w-]*/.exec(`${stdout}\n${stderr}`)?.[0] ?? ''
 }
 
-/** The SHA-256 of a file, in hexadecimal digits. */
+/** The SHA-256 of a file, in hexadecimal digits; '' for what is none: a pipe may take its place, and never end. */
 export async function sha256Of(file: string): Promise<string> {
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(file), hash)
-  return hash.digest('hex')
+  const opened = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    if (!(await opened.stat()).isFile()) return ''
+    const hash = createHash('sha256')
+    await pipeline(opened.createReadStream({ autoClose: false }), hash)
+    return hash.digest('hex')
+  } finally {
+    await opened.close()
+  }
 }
 
 /** Is this version older than that one? Compares number by number; an unknown version is not too old. */

@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
 import type { Texts } from '../base/config.ts'
 import { AppError } from '../base/errors.ts'
 import { findProgram, isExecutable } from '../base/find-program.ts'
+import { type AskedAs, askProgram } from './ask-program.ts'
 import type { Hook } from './discover.ts'
 import { extensionsDir, importRoot, joinedPaths, libDir, nodeModulesDir, pythonFor, realAbxpkg } from './plugin-tree.ts'
 import { needed, type RequiredBinary, rulesFor } from './required-binaries.ts'
@@ -139,16 +139,15 @@ function moduleProvider({ binproviders }: RequiredBinary, name: string): string 
 
 /**
  * Asks those who can tell more than files do: Python for its modules, and the real abxpkg, if there is one.
- * @param env the environment of the processes that are started for it
- * @param withinMs how long each may take
+ * A program that does not answer in time is killed, and nothing is known: throws.
  */
-export async function searchByAsking(
-  wanted: Wanted,
-  settings: Texts,
-  env: Readonly<Record<string, string>>,
-  withinMs = ANSWER_MS,
-): Promise<Found | undefined> {
-  const ask: Ask = (program, args, more = {}) => answerOf(program, args, { ...env, ...more }, withinMs)
+export async function searchByAsking(wanted: Wanted, settings: Texts, as: AskedAs): Promise<Found | undefined> {
+  const ask: Ask = async (program, args, more = {}) => {
+    const env = { ...as.env, ...more }
+    const { stdout, hasSucceeded, isLate } = await askProgram(program, args, { withinMs: ANSWER_MS, ...as, env })
+    if (isLate) throw new AppError(`${program} does not answer`)
+    return hasSucceeded ? stdout : undefined
+  }
   return (await searchPython(wanted, settings, ask)) ?? (await searchAbxpkg(wanted, settings, ask))
 }
 
@@ -193,23 +192,6 @@ async function searchAbxpkg({ binary, name }: Wanted, settings: Texts, ask: Ask)
   const words = (answer ?? '').split(/\s+/)
   const abspath = words.find((word) => isAbsolute(word) && existsSync(word))
   return abspath ? { abspath, version: words.find((word) => /^\d+(\.\d+)+/.test(word)) } : undefined
-}
-
-/** What a program prints when it succeeds. One that does not answer in time is killed, and nothing is known: throws. */
-function answerOf(
-  program: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-  withinMs: number,
-): Promise<string | undefined> {
-  return new Promise((resolve, reject) => {
-    const options = { env, cwd: '/', timeout: withinMs, killSignal: 'SIGKILL', maxBuffer: 1024 * 1024 } as const
-    const child = execFile(program, [...args], options, (error, stdout) => {
-      if (error?.killed) reject(new AppError(`${program} does not answer`))
-      else resolve(error ? undefined : stdout)
-    })
-    child.stdin?.end()
-  })
 }
 
 /** The `version` in a JSON file. */

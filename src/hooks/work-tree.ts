@@ -68,12 +68,8 @@ export class WorkTree {
     this.#marks.clear()
     this.#places.clear()
     mkdirSync(this.work, { recursive: true })
-    for (const entry of entries) if (entry.isDirectory() && !entry.name.startsWith('.')) await this.#show(entry.name)
-    for (const [plugin, paths] of without)
-      for (const path of paths) {
-        rmSync(join(this.work, plugin, path), { force: true })
-        this.#marks.get(plugin)?.delete(path)
-      }
+    for (const entry of entries)
+      if (entry.isDirectory() && !entry.name.startsWith('.')) await this.#show(entry.name, without.get(entry.name))
   }
 
   /** Does a `.work` of a dead worker exist? */
@@ -253,16 +249,16 @@ export class WorkTree {
     renameSync(from, to)
     takeBack(to)
     await failpoint('publish.failed_set_aside')
-    this.dirFor(plugin)
     await this.#show(plugin)
+    this.dirFor(plugin)
   }
 
   /** Deletes what a plugin's hooks wrote and have not published. */
   async discard(plugin: string): Promise<void> {
     freeze(join(this.work, plugin))
     rmSync(join(this.work, plugin), { recursive: true, force: true })
-    this.dirFor(plugin)
     await this.#show(plugin)
+    this.dirFor(plugin)
   }
 
   /** Takes back what a plugin has published, if it has. */
@@ -295,11 +291,12 @@ export class WorkTree {
     return existsSync(this.root) ? readdirSync(this.root, { withFileTypes: true }) : []
   }
 
-  /** Puts a copy of what a plugin has published into `.work`. */
-  async #show(plugin: string): Promise<void> {
+  /** Puts a copy of what a plugin has published into `.work`: it is the account's when all is in it. */
+  async #show(plugin: string, without: readonly string[] = []): Promise<void> {
     const dir = join(this.work, plugin)
     freeze(dir)
     const { files } = await copyTree(this.root, plugin, dir)
+    for (const path of without) if (files.delete(path)) rmSync(join(dir, path))
     handOver(dir, this.#account)
     this.#marks.set(plugin, new Map([...files.keys()].map((path) => [path, markOf(join(dir, path))!])))
   }

@@ -21,6 +21,8 @@ import { Actor } from '../engine/actor.ts'
 import { ClaimLost } from '../engine/claimed.ts'
 import { type Context, withHandlers } from '../engine/handlers.ts'
 import { failed } from '../engine/outcome.ts'
+import { ownPlaces } from '../hooks/account-environment.ts'
+import type { AskedAs } from '../hooks/ask-program.ts'
 import type { Hook, HookSettings } from '../hooks/discover.ts'
 import { isOlder, notFound, sha256Of, tooOld, versionOf } from '../hooks/look-up.ts'
 import type { BinaryRecord } from '../hooks/records.ts'
@@ -96,15 +98,22 @@ async function lookUpDue(
   provide: Provide,
   abort: AbortSignal,
 ): Promise<void> {
-  const { owner, log, runnerId, stop } = context
+  const { owner, log, runnerId, stop, containment } = context
   const queue = binaryQueue(owner)
-  const marks = { [MARKER.process]: owner.processId, [MARKER.runner]: runnerId }
+  const { account } = containment
+  const env = {
+    ...{ PATH: settings['PATH'] ?? '', HOME: settings['HOME'] ?? '/', LC_ALL: 'C' },
+    ...(account && ownPlaces(account)),
+    ...{ [MARKER.process]: owner.processId, [MARKER.runner]: runnerId },
+  }
+  // A hook may have named it: it is run as hooks are.
+  const as = { env, become: account?.argv ?? [] }
   const inVain = failed(binaryMachine.states.queued.retryAfterMs)
   const handlers = withHandlers<typeof binaryMachine, BinaryRow>(binaryMachine, {
     queued: async (claim, tick) => {
       try {
         const { dataDir } = owner.home
-        const found = await find(dataDir, claim.row, all.get(claim.row.name) ?? [], settings, provide, tick, marks)
+        const found = await find(dataDir, claim.row, all.get(claim.row.name) ?? [], settings, provide, tick, as)
         if (found.abspath !== '') trust(dataDir, [placeOf(claim.row.name, found.abspath)])
         await queue.update(claim, found)
         await failpoint('claim.binary_looked_up')
@@ -150,7 +159,7 @@ async function find(
   settings: HookSettings,
   provide: Provide,
   tick: Context,
-  marks: Record<string, string>,
+  as: AskedAs,
 ): Promise<Found> {
   const { name, min_version } = row
   const isAsked = isTrusted(dataDir, ...requestOf({ ...row, minVersion: min_version }))
@@ -162,14 +171,13 @@ async function find(
   if (required.length === 0 && !isAsked) return missing('no plugin here has asked for it')
   const asked = { setting: undefined, name, binproviders, minVersion: min_version, rules: {} }
   const wanted = required.length > 0 ? required : [{ binary: asked, name, plugin: '', tree: '' }]
-  const env = { PATH: settings['PATH'] ?? '', HOME: settings['HOME'] ?? '/', LC_ALL: 'C', ...marks }
   const minimums = wanted.map(({ binary }) => binary.minVersion).sort((a, b) => (isOlder(a || '0', b || '0') ? -1 : 1))
   const look = async (abspath: string, version?: string) => ({
     abspath,
-    version: version ?? (isExecutable(abspath) ? await versionOf(abspath, env) : ''),
+    version: version ?? (isExecutable(abspath) ? await versionOf(abspath, as) : ''),
   })
   const hint = isFoundHere(dataDir, row) ? row.abspath : ''
-  const there = await search(wanted, hint, settings, env)
+  const there = await search(wanted, hint, settings, as)
   const found = there && (await look(there.abspath, there.version))
   const suffices = found && !isOlder(found.version, minimums.at(-1)!)
   const provided = suffices ? undefined : await provide.ask({ ...row, binproviders }, tick)
@@ -189,7 +197,7 @@ async function search(
   wanted: readonly Wanted[],
   hint: string,
   settings: HookSettings,
-  env: Readonly<Record<string, string>>,
+  as: AskedAs,
 ): Promise<Place | undefined> {
   for (const one of wanted) {
     const found = searchFiles(one, settings)
@@ -197,7 +205,7 @@ async function search(
   }
   if (isExecutable(hint)) return { abspath: hint }
   for (const one of wanted) {
-    const found = await searchByAsking(one, settings, env)
+    const found = await searchByAsking(one, settings, as)
     if (found) return found
   }
   return undefined

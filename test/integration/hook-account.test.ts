@@ -91,6 +91,26 @@ describe.skipIf(noOtherUser)(`as root${noOtherUser ? `: ${noOtherUser}` : ''}`, 
     expect(strange(home)).toEqual([])
   })
 
+  it('a program that a hook names is asked for its version by their account, too', async () => {
+    const home = await homes.make()
+    plugin(
+      home,
+      'names',
+      `printf '#!/bin/sh\\nid -u >%s/as.txt; echo 1.2.3\\n' "$HOME" >"$HOME/tool"; chmod +x "$HOME/tool"
+      echo "{\\"type\\":\\"Binary\\",\\"name\\":\\"tool\\",\\"abspath\\":\\"$HOME/tool\\"}"; echo 1 >1.txt`,
+    )
+    plugin(home, 'asks', 'echo "$TOOL_BINARY" >path.txt')
+    const config = { properties: { TOOL_BINARY: { default: 'tool' } }, required_binaries: [{ name: '{TOOL_BINARY}' }] }
+    writeFileSync(join(home.dataDir, 'plugins', 'asks', 'config.json'), JSON.stringify(config))
+    await archived(home, 'names')
+    const read = await archived(home, 'asks')
+    const { uid } = serverAccount()!
+    const own = join(home.dataDir, `.hooks-${uid}`, 'own')
+    expect(read('asks/path.txt')).toBe(join(own, 'tool'))
+    expect(readFileSync(join(own, 'as.txt'), 'utf8').trim()).toBe(String(uid))
+    expect(await home.query('select version from "binary" where name = \'tool\'')).toEqual([{ version: '1.2.3' }])
+  })
+
   it('what they leave when their runner is killed is ended, and the page is archived by the next one', async () => {
     const home = await homes.make()
     const { uid } = serverAccount()!

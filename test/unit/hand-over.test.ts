@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -5,6 +6,7 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -45,21 +47,26 @@ describe.skipIf(noOtherUser)(`as root${noOtherUser ? `: ${noOtherUser}` : ''}`, 
     expect(['elsewhere', 'elsewhere/file', 'ours'].map(uid)).toEqual([0, 0, 0])
     chmodSync(at('tree/deep/file'), 0o6755)
     chmodSync(at('tree/deep'), 0o3777)
+    chmodSync(at('tree'), 0o777)
     takeBack(at('tree'))
     for (const path of ['tree', 'tree/deep', 'tree/deep/file'])
       expect(lstatSync(at(path)), path).toMatchObject({ uid: 0, gid: 0 })
     expect(lstatSync(at('tree/deep/file')).mode & 0o7777).toBe(0o755)
-    expect(lstatSync(at('tree/deep')).mode & 0o7000).toBe(0)
+    expect(['tree', 'tree/deep'].map((path) => lstatSync(at(path)).mode & 0o7777)).toEqual([0o755, 0o755])
   })
 
   it('a folder that was replaced by a link is left alone, and one that is frozen takes no other entry', () => {
     mkdirSync(at('theirs/inner'), { recursive: true })
     theirs('theirs', 'theirs/inner')
+    for (const path of ['theirs', 'theirs/inner']) chmodSync(at(path), 0o777)
     symlinkSync('/etc', at('theirs/etc'))
     freeze(at('theirs/etc'))
     freeze(at('theirs'))
     expect(['theirs', 'theirs/inner'].map(uid)).toEqual([0, 0])
-    expect(lstatSync(at('theirs')).mode & 0o022).toBe(0)
+    for (const path of ['theirs', 'theirs/inner']) expect(lstatSync(at(path)).mode & 0o022, path).toBe(0)
+    chmodSync(folder, 0o755)
+    const { status } = spawnSync('touch', [at('theirs/inner/more')], { uid: THEM.uid, gid: THEM.gid, stdio: 'ignore' })
+    expect([status, existsSync(at('theirs/inner/more'))]).toEqual([1, false])
     symlinkSync(at('nowhere'), at('log'))
     expect(() => giveFile(at('log'), THEM)).toThrow('ELOOP')
     giveFile(at('.logs/log'), THEM)
@@ -75,6 +82,34 @@ describe.skipIf(noOtherUser)(`as root${noOtherUser ? `: ${noOtherUser}` : ''}`, 
     const { files } = await copyTree(folder, '.work/hook', at('copy'), THEM.uid)
     expect([...files.keys()]).toEqual(['own'])
     expect([uid('copy'), uid('copy/own')]).toEqual([0, 0])
+  })
+
+  it('a link that the account plants as soon as a folder is its own leads us nowhere', async () => {
+    for (const path of ['page/hook/deep', 'elsewhere']) mkdirSync(at(path), { recursive: true })
+    for (const path of ['page/hook/deep/kept', 'page/hook/deep/gone', 'elsewhere/gone']) writeFileSync(at(path), path)
+    const planted = at('page/.work/hook/deep')
+    // What another hook of theirs does at that moment.
+    const plant = () => {
+      if (!existsSync(at('page/.work/hook'))) return
+      rmSync(planted, { recursive: true, force: true })
+      symlinkSync(at('elsewhere'), planted)
+    }
+    const watched = {
+      ...THEM,
+      get uid() {
+        plant()
+        return THEM.uid
+      },
+    }
+    const tree = new WorkTree(at('page'), undefined, watched)
+    await tree.open(new Map([['hook', ['deep/gone']]]))
+    expect(readdirSync(at('elsewhere'))).toEqual(['gone'])
+    await tree.discard('hook')
+    expect(readdirSync(at('elsewhere'))).toEqual(['gone'])
+    writeFileSync(at('page/.work/hook/part'), 'part')
+    await tree.setAside('hook', 'hook.1')
+    expect(readdirSync(at('elsewhere'))).toEqual(['gone'])
+    tree.close()
   })
 
   it('a work tree gives the account folders in one of ours, and publishes what is ours again, moved or copied', async () => {

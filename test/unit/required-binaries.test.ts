@@ -63,7 +63,7 @@ describe('a version', () => {
   ])('is what %s says first: %s', async (script, version) => {
     const file = join(folder, 'tool')
     writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
-    expect(await versionOf(file, { PATH: process.env['PATH'] ?? '' })).toBe(version)
+    expect(await versionOf(file, { env: { PATH: process.env['PATH'] ?? '' } })).toBe(version)
   })
 })
 

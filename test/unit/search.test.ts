@@ -97,7 +97,7 @@ describe('where files do not tell', () => {
   it.skipIf(PYTHON.missing)(`Python is asked for its modules ${PYTHON.missing || ''}`, async () => {
     const given = { PATH: PYTHON.path, PYTHONPATH: join(dir, 'py') }
     const ask = (name: string, binproviders: string) =>
-      searchByAsking(want(name, binproviders), { ...settings, ...given }, { HOME: dir, ...given })
+      searchByAsking(want(name, binproviders), { ...settings, ...given }, { env: { HOME: dir, ...given } })
     expect(await ask('abx_made_up', 'uv,env')).toBeUndefined()
     const abspath = put('py/abx_made_up/__init__.py', '', 0o644)
     expect(await ask('abx_made_up', 'uv,env')).toEqual({ abspath, version: undefined })
@@ -106,19 +106,20 @@ describe('where files do not tell', () => {
 
   it('nothing is known of what does not answer', async () => {
     put('path/abxpkg', '#!/bin/sh\nexec sleep 60\n')
-    const asked = searchByAsking(want('tool', 'env'), settings, { PATH: process.env['PATH']! }, 100)
+    const asked = searchByAsking(want('tool', 'env'), settings, { env: { PATH: process.env['PATH']! }, withinMs: 100 })
     await expect(asked).rejects.toThrow('does not answer')
   })
 
   it('the real abxpkg is asked, when it is there', async () => {
-    expect(await searchByAsking(want('tool', 'env'), settings, { PATH: '/usr/bin:/bin' })).toBeUndefined()
+    const as = { env: { PATH: '/usr/bin:/bin' } }
+    expect(await searchByAsking(want('tool', 'env'), settings, as)).toBeUndefined()
     const tool = put('odd/tool')
     put('path/abxpkg', `#!/bin/sh\n[ "$1 $4" = "load tool" ] && echo "1.2.3  ${tool} (odd) tool"\n`)
-    expect(await searchByAsking(want('tool', 'env'), settings, { PATH: '/usr/bin:/bin' })).toEqual({
+    expect(await searchByAsking(want('tool', 'env'), settings, as)).toEqual({
       abspath: tool,
       version: '1.2.3',
     })
-    expect(await searchByAsking(want('none', 'env'), settings, { PATH: '/usr/bin:/bin' })).toBeUndefined()
+    expect(await searchByAsking(want('none', 'env'), settings, as)).toBeUndefined()
   })
 })
 

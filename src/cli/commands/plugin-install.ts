@@ -66,7 +66,7 @@ interface There {
 
 async function find(wanted: Wanted, settings: HookSettings): Promise<There | undefined> {
   const env = { PATH: settings['PATH'] ?? '', HOME: settings['HOME'] ?? '/', LC_ALL: 'C' }
-  const found = searchFiles(wanted, settings) ?? (await searchByAsking(wanted, settings, env))
+  const found = searchFiles(wanted, settings) ?? (await searchByAsking(wanted, settings, { env }))
   return found && { version: undefined, ...found, suffices: !isOlder(found.version ?? '', wanted.binary.minVersion) }
 }
 

@@ -92,8 +92,8 @@ function packagedBrowser(): { readonly version: string; readonly root: string } 
 }
 
 async function answering(path: string, texts: Texts, more = ''): Promise<Finding> {
-  const environment = { PATH: texts['PATH'] ?? '', HOME: texts['HOME'] ?? '' }
-  return green(`${await versionOf(path, environment, quietMs(VERSION_MS))} (${path})${more}`.trim())
+  const env = { PATH: texts['PATH'] ?? '', HOME: texts['HOME'] ?? '' }
+  return green(`${await versionOf(path, { env, withinMs: quietMs(VERSION_MS) })} (${path})${more}`.trim())
 }
 
 /** What plugins lack here, each of it by itself. */
