@@ -24,7 +24,7 @@ export function archivableUrl(text: string): string {
 /** The folder name of a URL's host, with its port when it has one. */
 export function domainOf(url: string): string {
   const { hostname, port } = new URL(url)
-  return (port ? `${hostname}_${port}` : hostname).replace(/[^a-zA-Z0-9.-]/g, '_').slice(0, 100) || 'unknown'
+  return (port ? `${hostname}_${port}` : hostname).replace(/[^a-zA-Z0-9.-]|^\.+/g, '_').slice(0, 100) || 'unknown'
 }
 
 /**

@@ -281,12 +281,22 @@ describe('a backup', () => {
   it('puts no file outside archive/, trusted or not', async () => {
     await home.query('alter table snapshot drop constraint snapshot_output_dir_check')
     await home.query("update snapshot set output_dir = '../../evil' where url = $1", [url(4)])
+    const page = await home.value<string>('select output_dir from snapshot where url = $1', [url(1)])
+    await home.query("update crawl set output_dir = $1 || '/title/' || id", [page])
+    await home.query('update snapshot set output_dir = $1 where url = $2', [page, url(2)])
     file = join(folder, 'folders.zst')
     expect((await home.run(['backup', file])).code).toBe(0)
     for (const options of [[], ['--trust-settings']]) {
       const { to, stderr } = await restored(options)
       expect(stderr).toContain('left out: the folder ../../evil of a row, which has one in archive/ now')
-      expect(await to.value("select bool_and(output_dir like 'archive/_%') from snapshot")).toBe(true)
+      expect(stderr).toContain(`left out: the folder ${page} of a row, which`)
+      expect(stderr).toContain(`left out: the folder ${page}/title/`)
+      const folder = `regexp_replace(output_dir, '[0-9]{8}/127.0.0.1_[0-9]+', 'day/host')`
+      for (const [table, kind] of Object.entries({ crawl: 'crawls', snapshot: 'snapshots' }))
+        expect(
+          await to.query(`select ${folder} as folder from ${table}
+            where ${folder} not in ('archive/${kind}/day/host/' || id, 'archive/${kind}/elsewhere/' || id)`),
+        ).toEqual([])
       await expect(to.query("update snapshot set output_dir = 'x'")).rejects.toThrow('snapshot_output_dir_check')
     }
   })

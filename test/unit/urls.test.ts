@@ -73,6 +73,8 @@ describe('domainOf', () => {
     ['http://xn--bcher-kva.example/', 'xn--bcher-kva.example'],
     ['http://[::1]:8080/', '___1__8080'],
     ['http://under_score.example/', 'under_score.example'],
+    ['http://../', '_'],
+    ['http://.hidden.example/', '_hidden.example'],
   ])('names the folder of %s', (url, name) => {
     expect(domainOf(url)).toBe(name)
   })

@@ -104,9 +104,13 @@ export async function leaveOutBinaries(tx: Database): Promise<number> {
   return Number(numAffectedRows ?? 0)
 }
 
-/** What the check of the schema demands of a folder. */
-const LIES_IN_ARCHIVE = sql`
-  output_dir like 'archive/_%' and output_dir !~ '(^|/)\\.{0,2}(/|$)|[\\u0001-\\u001f\\u007f]'`
+/**
+ * Has a row a folder as `outputDir` makes one for its id? The check of the schema demands less: by it two rows may share
+ * one, or that of one lie in that of another, and a deletion of the other would take it along.
+ */
+const isOwnFolder = (kind: string) => sql`
+  output_dir ~ ${`^archive/${kind}/(elsewhere|[0-9]{8}/[A-Za-z0-9._-]+)/[^/]+$`}
+    and output_dir !~ '/\\.{1,2}/' and right(output_dir, 37) = '/' || id`
 
 /** Gives rows whose folder lies elsewhere one of their own. @returns the folders that they had, the first of them */
 export async function leaveOutFolders(tx: Database): Promise<string[]> {
@@ -116,11 +120,11 @@ export async function leaveOutFolders(tx: Database): Promise<string[]> {
     ['snapshot', 'snapshots'],
   ] as const) {
     const { rows } = await sql<{ output_dir: string }>`
-      select output_dir from ${sql.table(table)} where not (${LIES_IN_ARCHIVE}) limit ${MOST_FOLDERS}`.execute(tx)
+      select output_dir from ${sql.table(table)} where not (${isOwnFolder(kind)}) limit ${MOST_FOLDERS}`.execute(tx)
     if (rows.length === 0) continue
     await sql`
       update ${sql.table(table)} set output_dir = ${`archive/${kind}/elsewhere/`} || id
-      where not (${LIES_IN_ARCHIVE})`.execute(tx)
+      where not (${isOwnFolder(kind)})`.execute(tx)
     left.push(...rows.map(({ output_dir }) => output_dir))
   }
   return left
