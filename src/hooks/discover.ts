@@ -19,6 +19,8 @@ export interface Hook {
   readonly name: string
   readonly path: string
   readonly background: boolean
+  /** Its plugin was asked for by name. */
+  readonly isNamed: boolean
   /** One of our own foreground hooks: it runs in the warm host instead of a Node process of its own. */
   readonly hosted: boolean
   /** It reads published files, not the work tree. */
@@ -169,6 +171,7 @@ export function selectHooks(
         name,
         path: join(plugin.folder, name),
         background,
+        isNamed: only?.includes(plugin.name) ?? false,
         hosted: plugin.builtIn && !background && readSetting('HOOK_HOST', settings),
         mustReport: plugin.upstream.includes(name),
         prefix: plugin.declares.length === 0 ? prefix : undefined,

@@ -4,7 +4,7 @@ import { readSetting, SETTINGS, type Setting, type Texts } from '../base/config.
 import { put } from '../base/own.ts'
 import { personaFiles } from '../base/persona/files.ts'
 import { MARKER } from '../processes/family.ts'
-import { type Hook, type HookSettings, RUNTIME } from './discover.ts'
+import { type Hook, type HookSettings, prefixOf, RUNTIME } from './discover.ts'
 import { treeEnvironment } from './plugin-tree.ts'
 import { resolvedTexts } from './resolved.ts'
 
@@ -104,7 +104,9 @@ export function hookEnvironment(
     ([name]) => isForEveryHook(name, allowed) || hooks.some((each) => mayRead(each, name)),
   )
   const declared = hooks.map((each) => resolvedTexts(each.declares, settings, contract, !each.hosted))
-  const env: Texts = Object.assign(Object.fromEntries(passed), ...declared, contract)
+  // What is named is as good as turned on: a plugin may be for those only who want it.
+  const named = hooks.filter(({ isNamed }) => isNamed).map(({ plugin }) => [`${prefixOf(plugin)}ENABLED`, 'True'])
+  const env: Texts = Object.assign(Object.fromEntries(passed), ...declared, Object.fromEntries(named), contract)
   return Object.fromEntries(
     Object.entries(env).filter(
       (entry): entry is [string, string] =>

@@ -73,7 +73,7 @@ function endless(plugin: string, timeoutMs: number, file = 'endless.mjs'): Hoste
   const outputDir = join(test.dataDir, plugin)
   mkdirSync(outputDir)
   const path = join(test.dataDir, file)
-  const kind = { background: false, hosted: true, readsPublished: false, mustReport: false, graceMs: 0 }
+  const kind = { isNamed: false, background: false, hosted: true, readsPublished: false, mustReport: false, graceMs: 0 }
   const about = {
     ...kind,
     awaitsBackground: false,

@@ -85,7 +85,7 @@ export async function runHooks(
 
 /** A hook of ours that requires these plugins. */
 export function hosted(plugin: string, ...requires: string[]): Hook {
-  const kind = { background: false, hosted: true, readsPublished: false, mustReport: false, graceMs: 0 }
+  const kind = { background: false, isNamed: false, hosted: true, readsPublished: false, mustReport: false, graceMs: 0 }
   const about = { awaitsBackground: false, needsFile: false, tree: '', path: '', prefix: undefined }
   const asks = { binaries: [], declares: [] }
   return { ...kind, ...about, ...asks, plugin, name: `on_Snapshot__10_${plugin}`, timeoutMs: 2_000, requires }

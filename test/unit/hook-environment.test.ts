@@ -27,13 +27,13 @@ const CONFIG = {
 }
 
 /** The environment of the hook of plugin `p` in a tree. */
-function environment(settings: Record<string, string>, tree = 'tree', dataDir = '/data') {
+function environment(settings: Record<string, string>, tree = 'tree', dataDir = '/data', only?: readonly string[]) {
   put(`${tree}/p/on_Snapshot__1_p.sh`)
   put(`${tree}/p/config.json`, JSON.stringify(CONFIG))
   put(`${tree}/needed/config.json`, JSON.stringify({ properties: { NEEDED_KEY: {} } }))
   put(`${tree}/other/config.json`, JSON.stringify({ properties: { OTHER_KEY: {} } }))
   put(`${tree}/silent/on_Snapshot__2_silent.sh`)
-  const hooks = selectHooks(findPlugins([join(dir, 'built-in'), join(dir, tree)]), 'Snapshot', settings)
+  const hooks = selectHooks(findPlugins([join(dir, 'built-in'), join(dir, tree)]), 'Snapshot', settings, only)
   const target = { dataDir, crawlId: 'c', crawlDir: '/data/c', depth: 0, url: 'http://x/' }
   const ids = { processId: '1', workerId: '2', runnerId: '3' }
   const of = (plugin: string) =>
@@ -55,6 +55,13 @@ describe('the environment of a hook', () => {
     for (const name of ['OTHER_KEY', 'SILENT_KEY', 'SECRET_TOKEN']) expect(env).not.toHaveProperty(name)
     expect(env.SILENT).toMatchObject({ SILENT_KEY: 's' })
     expect(env.SILENT).not.toHaveProperty('NEEDED_KEY')
+  })
+
+  it('says that a plugin is on when it is named', () => {
+    expect(environment({})).not.toHaveProperty('P_ENABLED')
+    const env = environment({}, 'tree', '/data', ['p'])
+    expect(env).toMatchObject({ P_ENABLED: 'True' })
+    expect(env).not.toHaveProperty('NEEDED_ENABLED')
   })
 
   it('has what HOOK_ENV_ALLOW names, but never what leads to our database', () => {

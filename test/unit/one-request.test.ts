@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -136,6 +136,18 @@ describe('a body that breaks off', () => {
   it('is asked for by wget, too, which may get more of it', async () => {
     const ends = await runRow(['headers', 'html', 'wget'], `${site.url}/half`, { WGET_BINARY: 'no-such-program' })
     expect(ends['wget']).toMatch(/^skipped: no-such-program not found/)
+  })
+})
+
+describe('a page that the browser has saved', () => {
+  it.each([
+    [{}, /^noresults: the browser saves the page; WGET_ENABLED=true or --plugins/],
+    [{ WGET_ENABLED: 'True' }, /^skipped: no-such-program not found/],
+  ])('is not asked for by wget, unless that is wanted: %o', async (env, end) => {
+    mkdirSync(join(snapshot, 'chrome'))
+    writeFileSync(join(snapshot, 'chrome', 'navigation.json'), '{}')
+    const ends = await runRow(['html', 'wget'], `${site.url}/page`, { WGET_BINARY: 'no-such-program', ...env })
+    expect(ends['wget']).toMatch(end)
   })
 })
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The page with everything it needs, by wget: browsable files and a WARC of the traffic.
+// The page with everything it needs, by wget: browsable files and a WARC of the traffic. Where a browser saves it, only
+// when wget is asked for.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { AddressFilter } from '../../base/address-filter.ts'
@@ -16,8 +17,8 @@ import { proxyEnvironment, withHttpFilter } from '../base/http-filter.ts'
 import { credentialsFor } from '../base/persona.ts'
 import { speaksOnlyHttp2 } from '../base/request.ts'
 import { runProgram } from '../base/run-program.ts'
-import { sizeLimit, text, timeoutSeconds, tooLarge } from '../base/settings.ts'
-import { siblingHeaders, staticFile } from '../base/siblings.ts'
+import { flag, sizeLimit, text, timeoutSeconds, tooLarge } from '../base/settings.ts'
+import { comesLater, readSibling, siblingHeaders, staticFile } from '../base/siblings.ts'
 import { wgetArguments } from './arguments.ts'
 import { failureReason, isAnswered, savedPage, withoutCookies } from './wget-log.ts'
 
@@ -32,6 +33,10 @@ export default defineHook(import.meta, {
     if (file !== undefined) return noResults(`staticfile already handled: staticfile/${file}`)
     const known = siblingHeaders(context)
     if (isDead(context) && (!known || isPage(known.headers))) return lacking('html')
+    // A site is asked for its pages by the browser, and before by us: not for all of it once more.
+    const isWanted = flag(context.env, 'WGET_ENABLED', false)
+    if (!isWanted && (comesLater(context, 'chrome') || readSibling(context, 'chrome/navigation.json')))
+      return noResults('the browser saves the page; WGET_ENABLED=true or --plugins has wget do so, too')
     const name = text(context.env, 'WGET_BINARY') ?? 'wget'
     const program = findProgram(name, context.env['PATH'])
     if (!program)
