@@ -18,6 +18,7 @@ export const SMALL = {
   complete: 'src/complete.ts',
   guardian: 'src/runner/guardian-process.ts',
   'check-thread': 'src/cli/verify/check-thread.ts',
+  'index-process': 'src/importers/archivebox/index-process.ts',
 }
 /** The library `archivebox-ts/engine`. */
 export const LIBRARY = 'src/engine/index.ts'

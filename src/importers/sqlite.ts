@@ -1,4 +1,4 @@
-import { constants, copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { constants, copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,8 +14,10 @@ export function copyOfSqlite(file: string): DatabaseSync {
   try {
     const copy = join(folder, 'copy.sqlite')
     for (const end of ['', '-wal'])
-      if (existsSync(file + end)) copyFileSync(file + end, copy + end, constants.COPYFILE_FICLONE)
+      if (statSync(file + end, { throwIfNoEntry: false })?.isFile())
+        copyFileSync(file + end, copy + end, constants.COPYFILE_FICLONE)
     const db = openSqlite(copy)
+    db.exec('pragma trusted_schema = off') // What it defines may be a stranger's.
     tablesOf(db) // Opens all that belongs to it.
     return db
   } finally {
@@ -35,14 +37,15 @@ function openSqlite(file: string): DatabaseSync {
   }
 }
 
-/** The names of its tables. */
+/** The names of its tables: neither views, which may be anything, nor what modules make. */
 export function tablesOf(db: DatabaseSync): Set<string> {
-  const rows = db.prepare(`select name from sqlite_master where type = 'table'`).all()
+  const rows = db.prepare(`select name from pragma_table_list where schema = 'main' and type = 'table'`).all()
   return new Set(rows.map(({ name }) => String(name)))
 }
 
-/** The names of a table's columns. */
+/** The names of a table's columns that are stored, not computed; none: there is no such table. */
 export function columnsOf(db: DatabaseSync, table: string): Set<string> {
+  if (!tablesOf(db).has(table)) return new Set()
   const rows = db.prepare('select name from pragma_table_info(?)').all(table)
   return new Set(rows.map(({ name }) => String(name)))
 }

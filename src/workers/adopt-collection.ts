@@ -1,7 +1,8 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError, messageOf } from '../base/errors.ts'
 import { FileLock } from '../base/file-lock.ts'
+import { placeInside } from '../base/inside.ts'
 import { urlDetails } from '../base/url-details.ts'
 import { UrlListBuilder } from '../base/url-list.ts'
 import { archivableUrl } from '../base/urls.ts'
@@ -28,11 +29,15 @@ const BATCH = 200
 /** How long another adoption may take to end, that is about to. */
 const LOCK_MS = 1_000
 
-/** A collection of ArchiveBox: its top folder, and its snapshots, crawl by crawl, as often as they are asked for. */
+/** A collection of ArchiveBox. */
 export interface Collection {
+  /** The real path of its top folder. */
   readonly folder: string
   readonly label: string
-  readonly snapshots: () => Iterable<SourceSnapshot>
+  /** Its snapshots, crawl by crawl, as often as they are asked for. */
+  readonly snapshots: () => Iterable<SourceSnapshot> | AsyncIterable<SourceSnapshot>
+  /** Files are taken by hard links where they work. */
+  readonly byLinks: boolean
 }
 
 /** What became of a collection. */
@@ -53,14 +58,17 @@ export class Adoption {
   readonly crawls = new Set<string>()
 }
 
-/** Where the files of a snapshot are, and whether they lie as they did before 0.9; undefined: there are none. */
+/**
+ * Where the files of a snapshot are, and whether they lie as they did before 0.9; undefined: there are none. Throws
+ * AppError where its rows say that they lie elsewhere than in the collection.
+ */
 export function filesOf(
   collection: Collection,
   { folders }: SourceSnapshot,
 ): { path: string; isLegacy: boolean } | undefined {
   for (const folder of folders) {
-    const path = join(collection.folder, folder)
-    if (!existsSync(path)) continue
+    const path = placeInside(collection.folder, folder)
+    if (path === undefined || !lstatSync(path).isDirectory()) continue
     const isLegacy = !existsSync(join(path, 'index.jsonl'))
     const entries = readdirSync(path, { withFileTypes: true })
     if (entries.some((entry) => placeOf(entry.name, entry.isDirectory(), isLegacy) !== undefined))
@@ -99,7 +107,7 @@ async function adoptAll(
 ): Promise<Adoption> {
   const adoption = new Adoption()
   const crawls = await adoptCrawls(home, collection)
-  for (const batch of batches(collection.snapshots())) {
+  for await (const batch of batches(collection.snapshots())) {
     const here = await adoptedAmong(home.db, batch.map(idOf))
     for (const snapshot of batch) {
       adoption.read += 1
@@ -134,15 +142,24 @@ async function mendPages(home: Home, id: string, place: PlaceOfPage, adoption: A
 
 const idOf = ({ id, bookmarkedAt }: SourceSnapshot) => adoptedId(`snapshot ${id}`, bookmarkedAt)
 
-function* batches<T>(all: Iterable<T>): Generator<T[]> {
+async function* batches<T>(all: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T[]> {
   let batch: T[] = []
-  for (const each of all) {
+  for await (const each of all) {
     batch.push(each)
     if (batch.length < BATCH) continue
     yield batch
     batch = []
   }
   yield batch
+}
+
+/** What is wrong with a snapshot is said when its turn comes. */
+function hasFiles(collection: Collection, snapshot: SourceSnapshot): boolean {
+  try {
+    return filesOf(collection, snapshot) !== undefined
+  } catch {
+    return false
+  }
 }
 
 /** Adds the crawls of a collection with the lists of what was archived in them. @returns their ids by the originals' */
@@ -158,12 +175,12 @@ async function adoptCrawls(home: Home, collection: Collection): Promise<Map<stri
     urls.close()
     urls = new UrlListBuilder()
   }
-  for (const snapshot of collection.snapshots()) {
+  for await (const snapshot of collection.snapshots()) {
     if (first && snapshot.crawl !== first.crawl) {
       await end()
       first = undefined
     }
-    if (!URL.canParse(snapshot.url) || !/^https?:/i.test(snapshot.url) || !filesOf(collection, snapshot)) continue
+    if (!URL.canParse(snapshot.url) || !/^https?:/i.test(snapshot.url) || !hasFiles(collection, snapshot)) continue
     first ??= snapshot
     urls.add(archivableUrl(snapshot.url))
   }
@@ -191,7 +208,9 @@ async function adopt(
   if ((await adoptedAmong(home.db, [id])).size > 0) throw new Error('another snapshot of the collection has its id')
   const dir = outputDir('snapshots', url, id, bookmarkedAt)
   const root = join(home.dataDir, dir)
-  const taken = await takeFiles(source.path, root, (name, isFolder) => placeOf(name, isFolder, source.isLegacy))
+  const taken = await takeFiles(source.path, root, collection.byLinks, (name, isFolder) =>
+    placeOf(name, isFolder, source.isLegacy),
+  )
   const results = adoptedResults(snapshot, taken.files)
   const latest = new Map(results.map((result) => [`${result.plugin}/${result.hook_name}`, result]))
   const judged = [...latest.values()].map(({ files, ...result }) => ({

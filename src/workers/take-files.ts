@@ -1,9 +1,21 @@
 import { createHash } from 'node:crypto'
-import { constants, createReadStream, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
-import { copyFile, link, rm } from 'node:fs/promises'
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  type Stats,
+} from 'node:fs'
+import { chmod, copyFile, link, rm, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { flush } from '../base/flush.ts'
+import { openFile } from '../base/inside.ts'
 import { mimeOf } from '../base/mime.ts'
 import { put } from '../base/own.ts'
 import type { OutputFile } from '../db/tables.ts'
@@ -19,14 +31,16 @@ export interface TakenFiles {
 }
 
 /**
- * Takes the files of a folder over into another one, which is emptied before: by hard links, or copies that are
- * compared with their originals where links do not work. The originals stay as they are. All or nothing: throws when a
- * file cannot be taken.
+ * Takes the files of a folder over into another one, which is emptied before: by copies that are compared with their
+ * originals, which stay as they are. All or nothing: throws when a file cannot be taken.
+ * @param from its real path: nothing that leads out of it is taken
+ * @param byLinks by hard links, where they work: whoever changes the original then changes what was taken
  * @param placeOf where an entry of the folder goes, its plugin's folder first; undefined: nowhere
  */
 export async function takeFiles(
   from: string,
   to: string,
+  byLinks: boolean,
   placeOf: (name: string, isFolder: boolean) => string | undefined,
 ): Promise<TakenFiles> {
   const taken: TakenFiles = { files: new Map(), linked: 0, copied: 0, bytes: 0, left: [] }
@@ -38,14 +52,24 @@ export async function takeFiles(
       for (const name of readdirSync(source)) await take(join(source, name), `${place}/${name}`)
       return
     }
-    if (!stats.isFile()) {
+    const fd = stats.isFile() ? openFile(source) : undefined
+    if (fd === undefined) {
       taken.left.push(source)
       return
     }
-    const target = join(to, place)
-    folders.add(dirname(target))
-    mkdirSync(dirname(target), { recursive: true })
-    taken[await linkOrCopy(source, target)] += 1
+    try {
+      const original = fstatSync(fd)
+      // A folder above it may be another one by now.
+      if (realpathSync.native(source) !== source) throw new Error(`${source} is a link by now`)
+      const target = join(to, place)
+      folders.add(dirname(target))
+      mkdirSync(dirname(target), { recursive: true })
+      const isLinked = byLinks && (await linkTo(source, target, original))
+      if (!isLinked) await copyTo(source, target, original, fd)
+      taken[isLinked ? 'linked' : 'copied'] += 1
+    } finally {
+      closeSync(fd)
+    }
     const [plugin, ...rest] = place.split('/')
     const files = taken.files.get(plugin!) ?? {}
     put(files, rest.join('/'), { size: stats.size, mimetype: mimeOf(place) })
@@ -65,26 +89,39 @@ export async function takeFiles(
   }
 }
 
-async function linkOrCopy(source: string, target: string): Promise<'linked' | 'copied'> {
+async function linkTo(source: string, target: string, original: Stats): Promise<boolean> {
   try {
     await link(source, target)
-    if (statSync(source).ino === statSync(target).ino) return 'linked'
+    if (isSame(lstatSync(target), original)) return true
   } catch {
     // Another file system, or somebody else's file.
   }
   await rm(target, { force: true })
-  await copyFile(source, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
-  await flush([target])
-  const [original, copy] = await Promise.all([hashOf(source), hashOf(target)])
-  if (original !== copy) {
-    await rm(target, { force: true })
-    throw new Error('the copy differs from the original')
-  }
-  return 'copied'
+  return false
 }
 
-async function hashOf(file: string): Promise<string> {
+const isSame = (one: Stats, other: Stats) => one.ino === other.ino && one.dev === other.dev
+
+/** A copy that shares its blocks with the original where the file system can, and is readable for those alone who may. */
+async function copyTo(source: string, target: string, original: Stats, fd: number): Promise<void> {
+  await copyFile(source, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
+  await chmod(target, 0o600 | (original.mode & 0o044))
+  await utimes(target, original.atime, original.mtime)
+  await flush([target])
+  const hashes = [createReadStream('', { fd, autoClose: false, start: 0, highWaterMark: MIB }), readOf(target)].map(
+    hashOf,
+  )
+  const [there, here] = await Promise.all(hashes)
+  if (there === here) return
+  await rm(target, { force: true })
+  throw new Error('the copy differs from the original')
+}
+
+const MIB = 1_048_576
+const readOf = (file: string) => createReadStream(file, { highWaterMark: MIB })
+
+async function hashOf(bytes: Readable): Promise<string> {
   const hash = createHash('sha256')
-  await pipeline(createReadStream(file, { highWaterMark: 1_048_576 }), hash)
+  await pipeline(bytes, hash)
   return hash.digest('hex')
 }

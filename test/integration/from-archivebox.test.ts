@@ -1,9 +1,22 @@
 // A collection of ArchiveBox comes along, with its files: nothing of it is changed, and nothing comes twice.
-import { existsSync, globSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FileLock } from '../../src/base/file-lock.ts'
-import { collection07, collection09, putFiles } from '../support/archivebox.ts'
+import { changeIndex, collection07, collection09, putFiles } from '../support/archivebox.ts'
 import { newFolder, type TestHome, useHomes } from '../support/homes.ts'
 
 const homes = useHomes()
@@ -39,7 +52,7 @@ describe('a collection of ArchiveBox 0.7', () => {
     expect(code, stderr).toBe(1)
     expect(stderr).toContain('not taken: only http and https can be archived: file:///etc/hosts\n')
     expect(stderr).toMatch(/^4 snapshots · 2 taken · 1 not archived there: queued as crawl \S+ · 1 not taken$/m)
-    expect(stderr).toMatch(/^4 files, 22 bytes: 4 linked, 0 copied$/m)
+    expect(stderr).toMatch(/^4 files, 22 bytes: 4 copied$/m)
     expect(stderr).toMatch(/^left there: 1 link among the files, the first .*link\.html$/m)
     expect(lookOf(from)).toEqual(before)
 
@@ -200,6 +213,33 @@ describe('a collection of ArchiveBox 0.9', () => {
     )
   })
 
+  it('is copied: what is changed there changes nothing here, unless --link says so', async () => {
+    for (const [options, told, then] of [
+      [[], '1 file, 3 bytes: 1 copied', 'dom'],
+      [['--link'], '1 file, 3 bytes: 1 linked, 0 copied', 'changed'],
+    ] as const) {
+      const home = await homes.make()
+      const from = join(home.dataDir, '..', `from-${options.length}`) // Of the same file system.
+      collection09(from)
+      const [file] = globSync('archive/**/output.html', { cwd: from })
+      chmodSync(join(from, file!), 0o777)
+      utimesSync(join(from, file!), 1, 1_000_000_000)
+      const { code, stderr } = await home.run(['add', ...options, '--from-archivebox', from])
+      expect(code, stderr).toBe(0)
+      expect(stderr).toContain(`\n${told}\n`)
+      const [taken] = await list(home, 'snapshot', 'list')
+      const ours = join(home.dataDir, taken!.output_dir, 'dom/output.html')
+      expect(lstatSync(ours).mtimeMs).toBe(1_000_000_000_000)
+      if (options.length === 0) expect(lstatSync(ours).mode & 0o777).toBe(0o644)
+      writeFileSync(join(from, file!), 'changed')
+      expect(readFileSync(ours, 'utf8')).toBe(then)
+      rmSync(from, { recursive: true })
+    }
+    const home = await homes.make()
+    const { code, stderr } = await home.run(['add', '--link', 'https://a.example/'])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--link is about the files of --from-archivebox')])
+  })
+
   it('that is none is refused', async () => {
     const home = await homes.make()
     const none = join(folder, 'none')
@@ -211,6 +251,111 @@ describe('a collection of ArchiveBox 0.9', () => {
     ] as const) {
       const { code, stderr } = await home.run(['add', '--from-archivebox', ...args])
       expect([code, stderr]).toEqual([2, expect.stringMatching(reason)])
+    }
+  })
+})
+
+describe('a collection from a stranger', () => {
+  const secrets = () => {
+    const from = join(folder, 'secrets')
+    putFiles(from, { 'dom/output.html': 'secret', 'output.pdf': 'secret', 'index.jsonl': '{}', 'index.json': '{}' })
+    return from
+  }
+  const here = (home: TestHome) =>
+    globSync('archive/**', { cwd: home.dataDir, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
+      .join()
+
+  it('takes along no file from elsewhere, whatever its rows and links lead to', async () => {
+    const home = await homes.make()
+    const from = join(folder, 'leads-out')
+    collection07(from)
+    const ids = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(32))
+    const page = (number: number, timestamp: string) => `
+      insert into core_snapshot values
+        ('${number}', 'https://s${number}.example/', ${timestamp}, '', '2018-06-26 08:00:02', null);`
+    const outside = secrets()
+    changeIndex(
+      from,
+      `delete from core_snapshot where id in ('${ids.slice(1).join("','")}');`,
+      page(1, `'../../secrets'`),
+      page(2, `'1500000000.0/../../../secrets'`),
+      page(3, `'3'`),
+      page(4, `'4'`),
+      page(5, `'5' || char(0)`),
+      page(6, `''`),
+    )
+    symlinkSync(outside, join(from, 'archive', '3'))
+    mkdirSync(join(from, 'archive', '4'))
+    const inside = join(from, 'archive', '4')
+    symlinkSync(join(outside, 'output.pdf'), join(inside, 'output.pdf'))
+    symlinkSync(outside, join(inside, 'media'))
+    execFileSync('mkfifo', [join(inside, 'output.html')])
+    for (const options of [['--dry-run'], [], ['--link']]) {
+      const { code, stderr } = await home.run(['add', '--from-archivebox', from, ...options], { deadlineMs: 20_000 })
+      expect(code, stderr).toBe(1)
+      for (const number of [1, 2, 3, 5, 6])
+        expect(stderr).toMatch(new RegExp(`^not taken: https://s${number}\\.example/: archive/.* leads out of /`, 'm'))
+      expect(stderr).not.toContain('https://s4.example')
+    }
+    expect(here(home)).not.toContain('secret')
+    expect(await home.query(`select url from snapshot where url like 'https://s%'`)).toEqual([
+      { url: 'https://s4.example/' }, // It has nothing but links and a pipe, which stay there.
+    ])
+  })
+
+  it('without its index takes none either, and waits for no pipe', async () => {
+    const home = await homes.make()
+    const from = join(folder, 'lost-leads-out')
+    const page = JSON.stringify({ url: 'https://a.example/', timestamp: '1500000000.0' })
+    const outside = secrets()
+    putFiles(from, {
+      'archive/1/output.pdf': 'pdf',
+      'archive/2/output.pdf': 'pdf',
+      'archive/3/index.json': page,
+      'archive/3/output.pdf': 'mine',
+      'archive/5/index.json': `${page.slice(0, -1)}, "title": "`,
+    })
+    writeFileSync(join(outside, 'index.json'), page.replace('a.example', 'secret.example'))
+    execFileSync('mkfifo', [join(from, 'archive/1/index.json')])
+    symlinkSync(join(outside, 'index.json'), join(from, 'archive/2/index.json'))
+    symlinkSync(outside, join(from, 'archive/4'))
+    truncateSync(join(from, 'archive/5/index.json'), 65 * 1024 * 1024)
+    const { code, stderr } = await home.run(['add', '--from-archivebox', from], { deadlineMs: 20_000 })
+    expect(code, stderr).toBe(1)
+    for (const number of [1, 2, 5])
+      expect(stderr).toContain(`not taken: archive/${number}/index.json: cannot be read\n`)
+    expect(await list(home, 'snapshot', 'list')).toMatchObject([{ url: 'https://a.example/' }])
+    expect(here(home)).not.toContain('secret')
+  })
+
+  it('has tables, not views or what modules make', async () => {
+    const home = await homes.make()
+    for (const [index, statements] of [
+      ['alter table core_snapshot rename to other', 'create view core_snapshot as select * from other'],
+      ['alter table auth_user rename to other', 'create view auth_user as select * from other'],
+      ['drop table core_snapshot', 'create virtual table core_snapshot using fts5(id, url, timestamp, title)'],
+    ].entries()) {
+      const from = join(folder, `views-${index}`)
+      collection09(from)
+      changeIndex(from, ...statements.map((statement) => `${statement};`))
+      const { code, stderr } = await home.run(['add', '--from-archivebox', from])
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: cannot read .*index\.sqlite3: /)])
+    }
+  })
+
+  it('whose parts are links to elsewhere is refused', async () => {
+    const home = await homes.make()
+    const outside = secrets()
+    collection07(join(outside, 'whole'))
+    for (const name of ['archive', 'index.sqlite3']) {
+      const from = join(folder, `linked-${name}`)
+      mkdirSync(from)
+      if (name !== 'archive') mkdirSync(join(from, 'archive'))
+      symlinkSync(join(outside, 'whole', name), join(from, name))
+      const { code, stderr } = await home.run(['add', '--from-archivebox', from])
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`error: ${name} leads out of ${from}\n`)])
     }
   })
 })

@@ -70,6 +70,13 @@ export function collection07(folder: string): void {
   symlinkSync('singlefile.html', join(folder, first, 'a.example', 'link.html'))
 }
 
+/** Changes the rows, or the tables, of a collection. */
+export function changeIndex(folder: string, ...statements: readonly string[]): void {
+  const db = new DatabaseSync(join(folder, 'index.sqlite3'))
+  for (const statement of statements) db.exec(statement)
+  db.close()
+}
+
 /** A collection of ArchiveBox 0.9: a page of a user's crawl. */
 export function collection09(folder: string): void {
   const db = database(folder, TABLES_09)

@@ -20,7 +20,7 @@ it.skipIf(!elsewhere)('files of another file system are copied (all of /tmp and 
   folders.push(from)
   putFiles(from, { 'wget/a/b.html': 'some text', 'index.html': 'own' })
   putFiles(join(here, 'to'), { 'wget/old.html': 'of an earlier attempt' })
-  const taken = await takeFiles(from, join(here, 'to'), (name, isFolder) => (isFolder ? name : undefined))
+  const taken = await takeFiles(from, join(here, 'to'), true, (name, isFolder) => (isFolder ? name : undefined))
   expect(taken).toMatchObject({ linked: 0, copied: 1, bytes: 9, left: [] })
   expect(taken.files).toEqual(new Map([['wget', { 'a/b.html': { size: 9, mimetype: 'text/html' } }]]))
   expect(readFileSync(join(here, 'to', 'wget', 'a', 'b.html'), 'utf8')).toBe('some text')

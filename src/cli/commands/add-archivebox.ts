@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
-import { existsSync, statSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { basename, resolve } from 'node:path'
 import { EXIT, messageOf, UsageError } from '../../base/errors.ts'
+import { placeInside } from '../../base/inside.ts'
 import type { UrlList } from '../../base/url-list.ts'
 import { crawlById, insertCrawl } from '../../db/crawls.ts'
 import { crawlRecord } from '../../db/records.ts'
 import { fromFiles } from '../../importers/archivebox/from-files.ts'
-import { fromIndex } from '../../importers/archivebox/from-index.ts'
+import { readIndex } from '../../importers/archivebox/read-index.ts'
 import { adoptedId } from '../../machines/adopt.ts'
 import { type Adoption, adoptCollection, type Collection, filesOf } from '../../workers/adopt-collection.ts'
 import { many } from '../format.ts'
@@ -29,11 +30,11 @@ export async function addArchiveBox(
   options: GlobalOptions,
   dir: string,
   limits: Limits,
-  isDry: boolean,
+  { isDry, byLinks }: { readonly isDry: boolean; readonly byLinks: boolean },
 ): Promise<void> {
   const damaged: string[] = []
-  const collection = collectionIn(resolve(dir), damaged)
-  if (isDry) return sayPlan(options, collection)
+  const collection = { ...(await collectionIn(resolve(dir), damaged)), byLinks }
+  if (isDry) return await sayPlan(options, collection)
   const open = await openHome(options, 'if-empty', (line) => terminal.say(line))
   try {
     await asProcess(open.home, 'cli', async () => {
@@ -64,20 +65,29 @@ function idOfList(list: UrlList): string {
   return adoptedId(`list ${hash.digest('hex')}`, new Date(first?.details?.at ?? 0))
 }
 
-function collectionIn(folder: string, damaged: string[]): Collection {
-  const index = join(folder, 'index.sqlite3')
-  const label = `ArchiveBox ${basename(folder)}`
+async function collectionIn(given: string, damaged: string[]): Promise<Omit<Collection, 'byLinks'>> {
+  const label = `ArchiveBox ${basename(given)}`
   const hint = 'it is the folder with index.sqlite3 and archive/ in it'
-  if (!existsSync(folder) || !statSync(folder).isDirectory()) throw new UsageError(`${folder} is no folder`, hint)
-  if (!existsSync(join(folder, 'archive'))) throw new UsageError(`${folder} is no collection of ArchiveBox`, hint)
-  const snapshots = existsSync(index)
-    ? () => fromIndex(index)
+  if (!existsSync(given) || !statSync(given).isDirectory()) throw new UsageError(`${given} is no folder`, hint)
+  const folder = realpathSync.native(given)
+  const inside = (name: string) => {
+    try {
+      return placeInside(folder, name)
+    } catch (error) {
+      throw new UsageError(messageOf(error), 'what a link leads to is not taken: put it there')
+    }
+  }
+  if (inside('archive') === undefined) throw new UsageError(`${given} is no collection of ArchiveBox`, hint)
+  const index = inside('index.sqlite3')
+  if (index !== undefined && !statSync(index).isFile()) throw new UsageError(`${index} is no file`, hint)
+  const snapshots = index
+    ? () => readIndex(index)
     : () => fromFiles(folder, (file) => void (damaged.includes(file) || damaged.push(file)))
   const collection = { folder, label, snapshots }
   try {
-    for (const _ of snapshots()) break // Can it be read at all?
+    for await (const _ of snapshots()) break // Can it be read at all?
   } catch (error) {
-    throw new UsageError(`cannot read ${index}: ${messageOf(error)}`, hint)
+    throw new UsageError(`cannot read ${index ?? folder}: ${messageOf(error)}`, hint)
   }
   return collection
 }
@@ -85,8 +95,7 @@ function collectionIn(folder: string, damaged: string[]): Collection {
 function say(options: GlobalOptions, adoption: Adoption, damaged: readonly string[], queued: string | undefined): void {
   const { read, taken, before, linked, copied, bytes, refused, left, open } = adoption
   const lacking = [...refused, ...damaged.map((file) => `${file}: cannot be read`)]
-  for (const reason of lacking.slice(0, NAMED)) terminal.say(`${onStderr.yellow('not taken:')} ${oneLine(reason)}`)
-  if (lacking.length > NAMED) terminal.say(`${onStderr.yellow('not taken:')} ${lacking.length - NAMED} more like these`)
+  sayNotTaken(lacking)
   if (options.quiet) return
   const parts = [
     many(read, 'snapshot'),
@@ -96,21 +105,37 @@ function say(options: GlobalOptions, adoption: Adoption, damaged: readonly strin
     lacking.length > 0 && `${lacking.length} not taken`,
   ]
   terminal.say(parts.filter(Boolean).join(' · '))
-  if (taken > 0) terminal.say(`${many(linked + copied, 'file')}, ${bytes} bytes: ${linked} linked, ${copied} copied`)
+  if (taken > 0)
+    terminal.say(
+      `${many(linked + copied, 'file')}, ${bytes} bytes: ${linked > 0 ? `${linked} linked, ` : ''}${copied} copied`,
+    )
   if (left.length > 0)
     terminal.say(`left there: ${many(left.length, 'link')} among the files, the first ${oneLine(left[0]!)}`)
 }
 
-function sayPlan(options: GlobalOptions, collection: Collection): void {
+function sayNotTaken(reasons: readonly string[]): void {
+  for (const reason of reasons.slice(0, NAMED)) terminal.say(`${onStderr.yellow('not taken:')} ${oneLine(reason)}`)
+  if (reasons.length > NAMED) terminal.say(`${onStderr.yellow('not taken:')} ${reasons.length - NAMED} more like these`)
+}
+
+async function sayPlan(options: GlobalOptions, collection: Collection): Promise<void> {
   let [read, archived] = [0, 0]
-  for (const snapshot of collection.snapshots()) {
+  const refused: string[] = []
+  for await (const snapshot of collection.snapshots()) {
     const { url, title, depth, tags, notes, bookmarkedAt } = snapshot
-    const source = filesOf(collection, snapshot)
+    let source: ReturnType<typeof filesOf>
     read += 1
+    try {
+      source = filesOf(collection, snapshot)
+    } catch (error) {
+      refused.push(`${url}: ${messageOf(error)}`)
+    }
     if (source) archived += 1
     if (wantsJson(options))
       printRecord({ type: 'Snapshot', url, title, depth, tags, notes, bookmarked_at: bookmarkedAt, from: source?.path })
     else process.stdout.write(`${oneLine(url)}\n`)
   }
+  sayNotTaken(refused)
   terminal.say(`dry run: ${many(read, 'snapshot')}, ${archived} of them with files; nothing was written`)
+  if (refused.length > 0) process.exitCode = EXIT.failed
 }

@@ -24,6 +24,7 @@ import { trustGiven } from '../trust-given.ts'
 export interface AddOptions extends CrawlOptions {
   readonly file?: string
   readonly fromArchivebox?: string
+  readonly link?: boolean
   readonly parser: Format | 'auto'
   readonly again?: boolean
   readonly run?: boolean
@@ -48,10 +49,13 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
     options.problems.add(
       '--from-archivebox takes a collection over as it is: no URL, --file, --run, --wait or --index-only',
     )
+  if (from === undefined && verb.link) options.problems.add('--link is about the files of --from-archivebox')
   const config = verb.again ? [EVERYTHING_ANEW, ...verb.config] : verb.config
   const limits = await limitsOf(options, { ...verb, config })
-  if (from !== undefined)
-    return await (await import('./add-archivebox.ts')).addArchiveBox(options, from, limits, verb.dryRun === true)
+  if (from !== undefined) {
+    const how = { isDry: verb.dryRun === true, byLinks: verb.link === true }
+    return await (await import('./add-archivebox.ts')).addArchiveBox(options, from, limits, how)
+  }
   const demo = verb.demo ? await (await import('../../demo/server.ts')).serveDemo() : undefined
   const intake = new Intake(AddressFilter.ofPrivate(strongest(limits.config.env ?? {}, options.settings.texts)))
   try {

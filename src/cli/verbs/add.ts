@@ -24,6 +24,7 @@ export function registerAdd(root: Command, asked: Asking): void {
         .default('auto', 'found out from what is in it'),
     )
     .option('--from-archivebox <dir>', 'take over a collection of ArchiveBox 0.7 to 0.9, files included')
+    .option('--link', 'with it: hard links instead of copies, which change with what is changed there')
     .option('--again', 'also what is archived already, from its server even when unchanged')
     .option('--run', 'archive now: be the runner if there is none, and follow the crawl to its end')
     .option('--wait', 'follow the crawl to its end; somebody else runs it')

@@ -1,16 +1,21 @@
-import { globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { closeSync, fstatSync, globSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { openFile, placeInside } from '../../base/inside.ts'
 import { dateOf } from '../dates.ts'
 import { tagsOf } from '../fields.ts'
 import { type SourceResult, type SourceSnapshot, UNKNOWN_TIME } from './snapshot.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
+/** Of a snapshot's index; it is read as a whole. */
+const MAX_BYTES = 64 * 1024 * 1024
+
 /** Each snapshot's own index: records since 0.9, one document before. */
 const INDEXES = ['archive/users/*/snapshots/*/*/*/index.jsonl', 'archive/*/index.json']
 
 /**
  * The snapshots of a collection that lost its `index.sqlite3`, from the indexes beside their files.
+ * @param folder its real path
  * @param damaged gets the index files that cannot be read
  */
 export function* fromFiles(folder: string, damaged: (file: string) => void): Generator<SourceSnapshot> {
@@ -18,7 +23,7 @@ export function* fromFiles(folder: string, damaged: (file: string) => void): Gen
     for (const file of globSync(pattern, { cwd: folder }).sort()) {
       let snapshot: SourceSnapshot | undefined
       try {
-        const text = readFileSync(join(folder, file), 'utf8')
+        const text = readIndexFile(folder, file)
         snapshot = file.endsWith('.jsonl') ? fromRecords(text, dirname(file)) : fromDocument(text, dirname(file))
       } catch {
         snapshot = undefined
@@ -26,6 +31,17 @@ export function* fromFiles(folder: string, damaged: (file: string) => void): Gen
       if (snapshot) yield snapshot
       else damaged(file)
     }
+  }
+}
+
+function readIndexFile(folder: string, file: string): string {
+  const fd = openFile(placeInside(folder, file) ?? '')
+  if (fd === undefined) throw new Error('it is no file')
+  try {
+    if (fstatSync(fd).size > MAX_BYTES) throw new Error('it is too large')
+    return readFileSync(fd, 'utf8')
+  } finally {
+    closeSync(fd)
   }
 }
 

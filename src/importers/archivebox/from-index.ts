@@ -6,7 +6,10 @@ import { type SourceResult, type SourceSnapshot, UNKNOWN_TIME } from './snapshot
 
 type Row = Readonly<Record<string, string | number | null>>
 
-/** The snapshots in a collection's `index.sqlite3`, of 0.7 to 0.9, crawl by crawl. Throws an Error when it is none. */
+/**
+ * The snapshots in a collection's `index.sqlite3`, of 0.7 to 0.9, crawl by crawl. Throws an Error when it is none. What
+ * a stranger's database keeps SQLite busy with cannot be interrupted: `read-index.ts` reads it in a process of its own.
+ */
 export function* fromIndex(file: string): Generator<SourceSnapshot> {
   const db = copyOfSqlite(file)
   try {
@@ -14,6 +17,11 @@ export function* fromIndex(file: string): Generator<SourceSnapshot> {
   } finally {
     db.close()
   }
+}
+
+/** A view of that name could be anything. */
+function mustHave(db: DatabaseSync, table: string): void {
+  if (columnsOf(db, table).size === 0) throw new Error(`it has no table ${table}`)
 }
 
 function* snapshotsIn(db: DatabaseSync): Generator<SourceSnapshot> {
@@ -24,6 +32,7 @@ function* snapshotsIn(db: DatabaseSync): Generator<SourceSnapshot> {
     return name === undefined ? otherwise : `s.${name}`
   }
   const hasCrawls = has.has('crawl_id')
+  if (hasCrawls) for (const table of ['crawls_crawl', 'auth_user']) mustHave(db, table)
   const all = db.prepare(`
     select s.id, s.url, s.timestamp, s.title, ${column(['bookmarked_at', 'added'], 'null')} as bookmarked,
       ${column(['downloaded_at', 'updated'], 'null')} as saved, ${column(['notes'], `''`)} as notes,
@@ -60,6 +69,7 @@ function tagsIn(db: DatabaseSync, has: ReadonlySet<string>): (id: string) => str
     const own = db.prepare('select tags from core_snapshot where id = ?')
     return (id) => String(own.get(id)?.['tags'] ?? '').split(',')
   }
+  mustHave(db, 'core_tag')
   const tags = db.prepare(`
     select t.name from core_snapshot_tags st join core_tag t on t.id = st.tag_id where st.snapshot_id = ? order by 1`)
   return (id) => tags.all(id).map(({ name }) => String(name))

@@ -1,0 +1,63 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Readable } from 'node:stream'
+import { asset } from '../../base/package-root.ts'
+import { numberedLines } from '../lines.ts'
+import type { SourceResult, SourceSnapshot } from './snapshot.ts'
+
+type ReadableChild = ChildProcessByStdio<null, Readable, Readable>
+
+/** A copy of the index is made and sorted first. */
+const SILENT_MS = 120_000
+/** Of a processor core: a reader whose program was killed has an end, too, whatever SQLite is busy with. */
+const MOST_SECONDS = 3_600
+
+/**
+ * The snapshots in a collection's `index.sqlite3`, which a process of its own reads: when it has nothing to say for
+ * `silentMs`, it is killed. Throws an Error then, and for a database that is no index.
+ */
+export async function* readIndex(file: string, silentMs = SILENT_MS): AsyncGenerator<SourceSnapshot> {
+  const reader = [process.execPath, asset('index-process.js', 'importers/archivebox/index-process.ts'), file]
+  const child = spawn('/bin/sh', ['-c', `ulimit -t ${MOST_SECONDS} && exec "$@"`, 'sh', ...reader], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  try {
+    for await (const lines of numberedLines(outputOf(child, silentMs)))
+      for (const { text } of lines) if (text !== '') yield snapshotOf(text)
+  } finally {
+    child.kill('SIGKILL')
+  }
+}
+
+/** What a process writes. Throws an Error when it is silent for so long while somebody waits, or ends with another code. */
+async function* outputOf(child: ReadableChild, silentMs: number): AsyncGenerator<string> {
+  const ended = once(child, 'close') as Promise<[number | null]>
+  let words = ''
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => {
+    words = (words + piece).slice(-1_000)
+  })
+  const chunks = child.stdout.setEncoding('utf8')[Symbol.asyncIterator]() as AsyncIterator<string, undefined>
+  for (;;) {
+    const timer = setTimeout(() => child.kill('SIGKILL'), silentMs)
+    const chunk = await chunks.next()
+    clearTimeout(timer)
+    if (chunk.done) break
+    yield chunk.value
+  }
+  const [code] = await ended
+  if (code === null) throw new Error(`it took its reader more than ${silentMs / 1_000} s, or more than all memory`)
+  if (code !== 0) throw new Error(words.trim().split('\n').at(-1) || `its reader ended with ${code}`)
+}
+
+type Written<T> = { readonly [K in keyof T]: T[K] extends Date | undefined ? string | undefined : T[K] }
+
+function snapshotOf(line: string): SourceSnapshot {
+  const snapshot = JSON.parse(line) as Omit<Written<SourceSnapshot>, 'results'> & { results: Written<SourceResult>[] }
+  const date = (text: string | undefined) => (text === undefined ? undefined : new Date(text))
+  return {
+    ...snapshot,
+    bookmarkedAt: new Date(snapshot.bookmarkedAt!),
+    savedAt: date(snapshot.savedAt),
+    results: snapshot.results.map((result) => ({ ...result, start: date(result.start), end: date(result.end) })),
+  }
+}
