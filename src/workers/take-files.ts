@@ -102,7 +102,7 @@ async function linkTo(source: string, target: string, original: Stats): Promise<
 
 const isSame = (one: Stats, other: Stats) => one.ino === other.ino && one.dev === other.dev
 
-/** A copy that shares its blocks with the original where the file system can, and is readable for those alone who may. */
+/** A copy, which shares its blocks with the original where the file system can; those read it who read that. */
 async function copyTo(source: string, target: string, original: Stats, fd: number): Promise<void> {
   await copyFile(source, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
   await chmod(target, 0o600 | (original.mode & 0o044))

@@ -105,8 +105,8 @@ export async function leaveOutBinaries(tx: Database): Promise<number> {
 }
 
 /**
- * Has a row a folder as `outputDir` makes one for its id? The check of the schema demands less: by it two rows may share
- * one, or that of one lie in that of another, and a deletion of the other would take it along.
+ * Has a row a folder as `outputDir` makes one for its id? The check of the schema demands less: by it two rows may
+ * share one, or that of one lie in that of another, and a deletion of the other would take it along.
  */
 const isOwnFolder = (kind: string) => sql`
   output_dir ~ ${`^archive/${kind}/(elsewhere|[0-9]{8}/[A-Za-z0-9._-]+)/[^/]+$`}

@@ -29,7 +29,7 @@ export async function* readIndex(file: string, silentMs = SILENT_MS): AsyncGener
   }
 }
 
-/** What a process writes. Throws an Error when it is silent for so long while somebody waits, or ends with another code. */
+/** What a process writes. Throws an Error when it is silent for so long while somebody waits, or fails. */
 async function* outputOf(child: ReadableChild, silentMs: number): AsyncGenerator<string> {
   const ended = once(child, 'close') as Promise<[number | null]>
   let words = ''
