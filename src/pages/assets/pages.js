@@ -609,7 +609,7 @@
    */
   const COPY_POLICY =
     "default-src 'none'; img-src 'self' file: data:; media-src 'self' file: data:; font-src 'self' file: data:; " +
-    "style-src 'self' file: data: 'unsafe-inline'"
+    "style-src 'self' file: 'unsafe-inline'"
   const NOT_SHOWN =
     'script, base, meta[http-equiv], iframe, frame, object, embed, applet, bgsound, portal, fencedframe, ' +
     'link:not([rel~="stylesheet" i]), [attributeName*="href" i], [attributename*="href" i]'
@@ -655,25 +655,46 @@
     /^(?:xlink:)?(?:href|src|poster|background|data|action|formaction|cite|longdesc|lowsrc|dynsrc|icon|manifest|profile)$/i
   const STYLED = /^(?:style|fill|stroke|filter|mask|clip-path|cursor|marker(?:-\w+)?|from|to|by|values)$/i
   const SENDS = /^(?:on|ping$|attributionsrc$|autofocus$|nonce$|srcdoc$|imagesrcset$)/i
-  const CANDIDATE = /([^\s,]\S*[^\s,])(\s[^,]*)?(?:,|$)/g
+  /** An address behind which a comma stands, or one with words about it. No place of it is tried again. */
+  const CANDIDATE = /[^\s,]\S*,(?=\s|$)|[^\s,]\S*[^,]*/g
 
   /**
    * An address in a copy: of a file in the folder of this page, of a place in the copy, or of nothing. On some systems a
    * file has a host (`file://host/share`), which is asked for it.
    */
-  function closedAddress(address, base) {
+  function closedAddress(address, base, isSheet = false) {
     const text = address.trim()
-    if (/^(?:#|data:|about:)/i.test(text)) return address
+    if (/^(?:#|data:|about:)/i.test(text)) return isSheet ? NOWHERE : address
     const folder = new URL('.', location.href).href
     const isInside = !URL.canParse(text) && !/%(?:2f|5c)/i.test(text) && URL.parse(text, base)?.href.startsWith(folder)
     return isInside ? address : NOWHERE
+  }
+
+  /** A picture to choose. A comma at the end of its address would end it. */
+  function closedCandidate(candidate, base) {
+    const address = /^\S+/.exec(candidate)[0].replace(/,$/, '')
+    return closedAddress(address, base) === address ? candidate : `${NOWHERE}-${candidate.slice(address.length)}`
+  }
+
+  /** The text of a style sheet that is its own address. */
+  function sheetIn(address) {
+    const [, type, text] = /^\s*data:([^,]*),([\s\S]*)$/i.exec(address) ?? []
+    if (text === undefined) return ''
+    try {
+      const plain = decodeURIComponent(text)
+      if (!/;\s*base64\s*$/i.test(type)) return plain
+      return textOf(Uint8Array.from(atob(plain), (character) => character.charCodeAt(0)))
+    } catch {
+      return '' // No text in any code that we know.
+    }
   }
 
   const NAME = String.raw`(?:[-\w\u0080-\uffff]|\\(?:[\da-f]{1,6}\s?|[^\n\r\f\da-f]))+`
   const QUOTED = String.raw`"(?:\\[\s\S]|[^"\\\n\r\f])*"?|'(?:\\[\s\S]|[^'\\\n\r\f])*'?`
   /** Of a comment, a string, a name and whether something stands in its parentheses; or one character. */
   const TOKEN = new RegExp(String.raw`/\*[\s\S]*?(?:\*/|$)|(${QUOTED})|(@?${NAME})(\()?|[\s\S]`, 'gi')
-  const BARE = /\s*((?:\\[\s\S]|[^"'()\\\s])*)\s*(?:\)|$)/y
+  // What stands in (?=()) is not tried in parts.
+  const BARE = /(?=(\s*))\1(?=((?:\\[\s\S]|[^"'()\\\s])*))\2\s*(?:\)|$)/y
   const BROKEN = /(?:\\[\s\S]|[^)\\])*\)?/y
   const ESCAPE = /\\(?:([\da-f]{1,6})(?:\r\n|\s)?|(?:\r\n|[\n\r\f])|([\s\S]))/gi
   const PICTURES = /^(?:-webkit-)?image-set$|^image$/
@@ -699,7 +720,7 @@
       const within = open.at(-1)
       if (string !== undefined) {
         const isAddress = within === 'url' || PICTURES.test(within) || (isImport && within === undefined)
-        written += isAddress ? quoted(closedAddress(plain(string.replace(/^["']|["']$/g, '')), base)) : text
+        written += isAddress ? quoted(closedAddress(plain(string.replace(/^["']|["']$/g, '')), base, isImport)) : text
         isImport = false
       } else if (paren && (name === 'url' || name === 'src')) {
         BARE.lastIndex = BROKEN.lastIndex = TOKEN.lastIndex
@@ -708,7 +729,11 @@
         if (isString) open.push('url')
         else if (bare) TOKEN.lastIndex = BARE.lastIndex
         else TOKEN.lastIndex += BROKEN.exec(css)[0].length
-        written += isString ? 'url(' : bare ? `url(${quoted(closedAddress(plain(bare[1]), base))})` : 'bad-url'
+        written += isString
+          ? 'url('
+          : bare
+            ? `url(${quoted(closedAddress(plain(bare[2]), base, isImport))})`
+            : 'bad-url'
         isImport &&= isString
       } else if (paren) {
         open.push(name)
@@ -736,8 +761,11 @@
   function shut(root, base) {
     for (const element of root.querySelectorAll(NOT_SHOWN)) element.remove()
     for (const link of root.querySelectorAll('link')) {
-      if (/alternate/i.test(link.rel)) link.remove()
-      else link.rel = 'stylesheet'
+      const [address, media] = ['href', 'media'].map((name) => link.getAttribute(name) ?? '')
+      if (/alternate/i.test(link.getAttribute('rel'))) link.remove()
+      // What a style sheet in an address asks for would be read by nobody.
+      else if (/^\s*data:/i.test(address)) link.replaceWith(make('style', { media }, sheetIn(address)))
+      else link.setAttribute('rel', 'stylesheet')
     }
     for (const element of [...(root.localName ? [root] : []), ...root.querySelectorAll('*')]) {
       const kind = nameOf(element)
@@ -746,10 +774,7 @@
         const { name, value } = attribute
         if (SENDS.test(name)) Element.prototype.removeAttributeNode.call(element, attribute)
         else if (STYLED.test(name)) attribute.value = closedCss(value, base)
-        else if (/^srcset$/i.test(name))
-          attribute.value = value.replace(CANDIDATE, (all, address) =>
-            all.replace(address, () => closedAddress(address, base)),
-          )
+        else if (/^srcset$/i.test(name)) attribute.value = value.replace(CANDIDATE, (one) => closedCandidate(one, base))
         else if (ADDRESSES.test(name) && !isLink) attribute.value = closedAddress(value, base)
       }
       if (kind === 'style') element.textContent = closedCss(element.textContent, base)

@@ -1,15 +1,15 @@
-import { parse } from 'parse5'
 import type { Within } from '../base/inert/clean.ts'
 import { NOWHERE } from '../base/inert/nowhere.ts'
+import { readTree } from '../base/inert/read-tree.ts'
 import { settled } from '../base/inert/settled.ts'
 import { attribute, elementsIn } from '../base/inert/tree.ts'
 
 /**
  * The HTML of an article as it may be shown: it runs nothing and asks nobody, whatever the page has put into it. Where
- * its pictures lie, `withAddresses` says.
+ * its pictures lie, `withAddresses` says. Throws AppError for what no tree is made of.
  */
 export function inertArticle(content: string): string {
-  const tree = parse(`<!doctype html><body>${content}`)
+  const tree = readTree(`<!doctype html><body>${content}`)
   for (const element of elementsIn(tree)) {
     const address = element.tagName === 'img' ? (attribute(element, 'src') ?? '') : ''
     if (!/^https?:/i.test(address)) continue

@@ -9,6 +9,8 @@ export interface FrameHtml {
   readonly base: string
   /** Names of pictures that are to be taken of the elements in `PICTURED`, in which the script may not read. */
   readonly pictured: readonly string[]
+  /** How many elements have FRAME_MARK. */
+  readonly framing: number
 }
 
 /** Stands at every element that shows another document: its number in `FRAMES`. */
@@ -31,7 +33,8 @@ export const FRAME_HTML = `(() => {
   const EMPTY = new Set(['template', 'iframe'])
   // What is in them is read as it stands, and what is behind the last of them, too.
   const VERBATIM = new Set('xmp plaintext listing'.split(' '))
-  const CANDIDATE = /([^\\s,]\\S*[^\\s,])(?:\\s+([\\d.]+[wx]))?\\s*(?:,|$)/g
+  // An address behind which a comma stands, or one with words about it. No place of it is tried again.
+  const CANDIDATE = /([^\\s,]\\S*),(?=\\s|$)|([^\\s,]\\S*)([^,]*)/g
   const FRAME_MARK = '${FRAME_MARK}'
   const MOST_PICTURES = 20
   ${READER}
@@ -69,8 +72,8 @@ export const FRAME_HTML = `(() => {
     return isSame ? text : textOf(asIs, element, 0)
   }
   // Of what stands in a drawing a parser takes more for markup than where it stood.
-  const TAGS = /"(?:\\\\.|[^"\\\\\\n])*"|'(?:\\\\.|[^'\\\\\\n])*'|url\\([^)"']{0,9999}\\)|<(?=[a-z!?/])/gis
-  const withoutTags = (part) => (part === '<' ? '< ' : part.replaceAll('<', '\\\\3c '))
+  const TAGS = /\\/\\*.*?(?:\\*\\/|$)|"(?:\\\\.|[^"\\\\\\n])*"?|'(?:\\\\.|[^'\\\\\\n])*'?|url\\([^)"']*\\)?|<(?=[a-z!?/])/gis
+  const withoutTags = (part) => (part === '<' ? '< ' : part.replace(/<(?=[a-z!?/])/gi, '\\\\3c '))
   const style = (css, media) =>
     '<style' + (media ? ' media="' + escaped(media) + '"' : '') + '>' + css.replace(TAGS, withoutTags) + '</style>'
   const adopted = (place, sheets) =>
@@ -101,9 +104,11 @@ export const FRAME_HTML = `(() => {
   const chosen = (image) => {
     const sources = parentOf(image)?.localName === 'picture' ? [...parentOf(image).children] : [image]
     for (const source of sources)
-      for (const [, url, descriptor] of (source.srcset ?? '').matchAll(CANDIDATE))
-        if (absolute(url) === image.currentSrc)
-          return { srcset: image.currentSrc + ' ' + (descriptor ?? '1x'), sizes: source.getAttribute('sizes') }
+      for (const [, alone, address, words = ''] of (source.srcset ?? '').matchAll(CANDIDATE)) {
+        if (absolute(alone ?? address) !== image.currentSrc) continue
+        const descriptor = /^\\s+([\\d.]+[wx])\\s*$/.exec(words)?.[1] ?? '1x'
+        return { srcset: image.currentSrc + ' ' + descriptor, sizes: source.getAttribute('sizes') }
+      }
     return { srcset: null, sizes: null }
   }
 
@@ -130,7 +135,7 @@ export const FRAME_HTML = `(() => {
 
   const attributes = (element) => {
     const all = new Map(Array.from(attributesOf(element), ({ name, value }) => [name, value]))
-    all.delete(FRAME_MARK)
+    for (const name of all.keys()) if (name.toLowerCase() === FRAME_MARK) all.delete(name)
     for (const name of ['href', 'xlink:href', 'background', 'src', 'poster', 'action'])
       if (all.has(name) && !/^(#|data:)/i.test(all.get(name).trim())) all.set(name, absolute(all.get(name)))
     for (const [name, value] of Object.entries((isHtml(element) && CHANGES.get(nameOf(element))?.(element)) || {}))
@@ -167,5 +172,5 @@ export const FRAME_HTML = `(() => {
   }
   const kind = doctype ? new XMLSerializer().serializeToString(doctype) : ''
   const html = kind + write(root)
-  return { html, base, pictured: pictured.map((_, number) => pictures + number) }
+  return { html, base, pictured: pictured.map((_, number) => pictures + number), framing: frames.length }
 })()`

@@ -3,7 +3,7 @@ import type { Protocol } from 'devtools-protocol'
 import { unlessGone } from './cdp.ts'
 import { noteClosedRoots } from './closed-roots.ts'
 import { pictureOfElement } from './element-picture.ts'
-import { FRAME_HTML, FRAME_MARK, FRAMES, type FrameHtml } from './frame-html.ts'
+import { FRAME_HTML, FRAMES, type FrameHtml } from './frame-html.ts'
 import { readStream } from './read-stream.ts'
 import type { Tab } from './tab.ts'
 import { evaluateIn, worldOf } from './worlds.ts'
@@ -68,15 +68,15 @@ async function frameOf(tab: Tab, frameId: string, all: Frames, files: Map<string
   const contextId = await worldOf(tab, frameId)
   const frame = all.get(frameId)
   if (frame) await noteClosedRoots(tab, frame, contextId)
-  const { html, base, pictured } = await evaluateIn<FrameHtml>(tab, contextId, FRAME_HTML)
+  const { html, base, pictured, framing } = await evaluateIn<FrameHtml>(tab, contextId, FRAME_HTML)
   for (const [number, url] of pictured.entries()) {
     const body = await pictureOfElement(tab, contextId, number).catch(unlessGone)
     if (body) files.set(url, { url, type: 'image/png', body })
   }
   const frames = new Map<string, PageFrame>()
-  for (const [, number = ''] of html.matchAll(new RegExp(` ${FRAME_MARK}="(\\d+)"`, 'g'))) {
+  for (let number = 0; number < framing; number += 1) {
     const inner = await innerFrame(tab, contextId, number, all, files).catch(unlessGone)
-    if (inner) frames.set(number, inner)
+    if (inner) frames.set(String(number), inner)
   }
   return { html, base, frames }
 }
@@ -85,7 +85,7 @@ async function frameOf(tab: Tab, frameId: string, all: Frames, files: Map<string
 async function innerFrame(
   tab: Tab,
   contextId: number,
-  number: string,
+  number: number,
   all: Frames,
   files: Map<string, PageFile>,
 ): Promise<PageFrame | undefined> {

@@ -1,11 +1,13 @@
-import { parse, parseFragment } from 'parse5'
+import { AppError } from '../../../base/errors.ts'
 import { LEADING, SHOWN, STYLED } from '../inert/allowed.ts'
 import type { Within } from '../inert/clean.ts'
 import { inertCss } from '../inert/css.ts'
 import { NOWHERE } from '../inert/nowhere.ts'
+import { readFragment, readTree } from '../inert/read-tree.ts'
 import { settled } from '../inert/settled.ts'
 import {
   attribute,
+  type DocumentFragment,
   type Element,
   elementIn,
   elementsIn,
@@ -35,6 +37,8 @@ const POLICY = [
 /** The head of each document begins with it: what a page wrote stands behind it, wherever it stood. */
 const HEAD = `<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <meta name="referrer" content="no-referrer">`
+/** What may show another document. */
+const FRAMING: ReadonlySet<string> = new Set(['iframe', 'frame', 'object', 'embed'])
 /** Frames in frames in frames ... */
 const MAX_DEPTH = 8
 /** A data URL, and what is in it. */
@@ -42,7 +46,8 @@ const DATA_URL = /^data:([^,]*?)(;\s*base64\s*)?,(.*)$/is
 
 /**
  * One HTML file, in pieces, of what a page shows: pictures, styles, fonts and frames become part of it, whatever would
- * run or be requested is left out, links stay. Shadow roots open as declarative ones.
+ * run or be requested is left out, links stay. Shadow roots open as declarative ones. Throws AppError for a page that
+ * no tree can be made of.
  * @param url of the page, noted in a comment
  */
 export function* singleFile({ page, files }: PageParts, url: string): Generator<string, void> {
@@ -69,9 +74,9 @@ class Inliner {
 
   /** The HTML of a page or frame. */
   document(frame: PageFrame, depth: number, note = ''): string {
-    const tree = parse(frame.html)
+    const tree = readTree(frame.html)
     const drawings = new Map<PageFile, Element[]>()
-    const place = { frame, depth, drawings }
+    const place = { frame, depth, drawings, shown: new Set<string>() }
     for (const element of elementsIn(tree)) this.#element(element, place)
     // The drawings that `use` elements show parts of.
     const body = elementIn(elementIn(tree, 'html')!, 'body')
@@ -86,7 +91,7 @@ class Inliner {
     for (const one of element.attrs)
       if (STYLED.has(nameOf(one).toLowerCase())) one.value = this.#css(one.value, of.frame.base)
     if (name === 'link') this.#link(element)
-    else if (attribute(element, FRAME_MARK) !== undefined) this.#frame(element, of)
+    else if (FRAMING.has(name) && attribute(element, FRAME_MARK) !== undefined) this.#frame(element, of)
     else for (const key of SHOWN) this.#embed(element, key)
     if (/^(?:image|feimage)$/i.test(name)) for (const key of LEADING) this.#embed(element, key)
     if (name === 'use') for (const key of LEADING) this.#use(element, key, of)
@@ -106,18 +111,29 @@ class Inliner {
   }
 
   /** Browsers take parts of a drawing from the page itself, and from no data URL. */
-  #use(element: Element, key: string, { frame, depth, drawings }: Place): void {
+  #use(element: Element, key: string, of: Place): void {
+    const { drawings, frame } = of
     const [url = '', id] = attribute(element, key)?.split('#') ?? []
     const file = this.#files.get(url)
     if (id === undefined || url === '' || !file) return
     setAttribute(element, key, `#${id}`)
     if (drawings.has(file)) return
-    const root = parseFragment(file.body.toString())
+    const root = this.#read(file.body.toString())
+    if (!root) return
     root.childNodes = root.childNodes.filter((node) => isElement(node) && node.namespaceURI === SVG)
     const drawing = root.childNodes.filter(isElement)
     drawings.set(file, drawing)
-    for (const inner of elementsIn(root)) this.#element(inner, { frame: { ...frame, base: url }, depth, drawings })
+    for (const inner of elementsIn(root)) this.#element(inner, { ...of, frame: { ...frame, base: url } })
     for (const one of drawing) setAttribute(one, 'style', 'position:absolute;width:0;height:0')
+  }
+
+  #read(svg: string): DocumentFragment | undefined {
+    try {
+      return readFragment(svg)
+    } catch (error) {
+      if (error instanceof AppError) return undefined
+      throw error
+    }
   }
 
   #link(element: Element): void {
@@ -136,9 +152,11 @@ class Inliner {
   }
 
   /** What an element shows of its own: a document, else a picture. */
-  #frame(element: Element, { frame, depth }: Place): void {
+  #frame(element: Element, { frame, depth, shown }: Place): void {
     const url = attribute(element, 'data') ?? attribute(element, 'src') ?? ''
-    const inner = frame.frames.get(attribute(element, FRAME_MARK) ?? '')
+    const number = attribute(element, FRAME_MARK) ?? ''
+    const inner = shown.has(number) ? undefined : frame.frames.get(number)
+    shown.add(number)
     const file = this.#files.get(url)
     for (const key of [FRAME_MARK, 'data', 'src', 'type', 'classid', 'codebase']) setAttribute(element, key, undefined)
     if (file?.type.startsWith('image/')) {
@@ -147,8 +165,18 @@ class Inliner {
     } else if (inner && depth < MAX_DEPTH) {
       const isUrl = element.tagName === 'frame'
       rename(element, isUrl ? 'frame' : 'iframe')
-      const mark = this.#urls.addDocument(this.document(inner, depth + 1), isUrl)
-      setAttribute(element, isUrl ? 'src' : 'srcdoc', mark)
+      const text = this.#inner(inner, depth + 1)
+      if (text !== undefined) setAttribute(element, isUrl ? 'src' : 'srcdoc', this.#urls.addDocument(text, isUrl))
+    }
+  }
+
+  /** A frame of which no tree can be made is empty: the page around it is kept. */
+  #inner(frame: PageFrame, depth: number): string | undefined {
+    try {
+      return this.document(frame, depth)
+    } catch (error) {
+      if (error instanceof AppError) return undefined
+      throw error
     }
   }
 
@@ -223,6 +251,8 @@ interface Place {
   readonly depth: number
   /** Files of its document that `use` elements show parts of. */
   readonly drawings: Map<PageFile, Element[]>
+  /** The numbers of its frames that were met: each stands at one element. */
+  readonly shown: Set<string>
 }
 
 /** Would a browser show it as a page? A drawing is a picture, too: as one it runs and loads nothing. */

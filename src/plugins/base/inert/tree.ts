@@ -2,6 +2,7 @@ import { type DefaultTreeAdapterTypes, html as spec } from 'parse5'
 
 export type Element = DefaultTreeAdapterTypes.Element
 export type Document = DefaultTreeAdapterTypes.Document
+export type DocumentFragment = DefaultTreeAdapterTypes.DocumentFragment
 export type ParentNode = DefaultTreeAdapterTypes.ParentNode
 export type ChildNode = DefaultTreeAdapterTypes.ChildNode
 type Template = DefaultTreeAdapterTypes.Template
