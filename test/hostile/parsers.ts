@@ -1,10 +1,12 @@
 import { Readable } from 'node:stream'
 import * as robotsParser from 'robots-parser'
+import { marked, unmarked } from '../../src/base/formula-mark.ts'
 import { mimeOf } from '../../src/base/mime.ts'
 import { parseCookiesJson } from '../../src/base/persona/cookies-json.ts'
 import { parseCookiesTxt } from '../../src/base/persona/cookies-txt.ts'
 import { isPrivateAddress, isPrivateName } from '../../src/base/private-host.ts'
 import { urlDetails } from '../../src/base/url-details.ts'
+import { hasUrlSecrets, withoutUrlSecrets } from '../../src/base/url-secrets.ts'
 import { archivableUrl, domainOf } from '../../src/base/urls.ts'
 import { linesIn } from '../../src/base/wacz/index-line.ts'
 import { harmless, oneLine as terminalLine } from '../../src/cli/screen/clean.ts'
@@ -25,10 +27,12 @@ import { crawlName } from '../../src/pages/crawl-name.ts'
 import { parseChunk } from '../../src/pages/index-chunk.ts'
 import { data, foreign, href, isVisible } from '../../src/pages/layout.ts'
 import { isBlank } from '../../src/plugins/base/body.ts'
+import { singleFile } from '../../src/plugins/base/browser/single-file.ts'
 import { encodingOf, pageForDisk, UNDECLARED } from '../../src/plugins/base/charset.ts'
 import { isPage, looksLikeHtml, parseContentType } from '../../src/plugins/base/content-type.ts'
 import { ChainCookies, withoutValues } from '../../src/plugins/base/cookies.ts'
 import { fileName } from '../../src/plugins/base/file-name.ts'
+import { inertCss } from '../../src/plugins/base/inert/css.ts'
 import { pageTitle } from '../../src/plugins/base/page-title.ts'
 import { oneLine } from '../../src/plugins/base/records.ts'
 import { retryAfterSeconds } from '../../src/plugins/base/retry-after.ts'
@@ -44,6 +48,7 @@ import { toMarkdown } from '../../src/plugins/markdown/to-markdown.ts'
 import { tooMuch } from '../../src/plugins/markdown/too-much.ts'
 import { findLinks } from '../../src/plugins/parse_html_urls/find-links.ts'
 import { extractArticle } from '../../src/plugins/readability/extract-article.ts'
+import { inertArticle } from '../../src/plugins/readability/inert-article.ts'
 import { openShadowRoots } from '../../src/plugins/readability/shadow-roots.ts'
 import { surveyPage } from '../../src/plugins/readability/survey.ts'
 import { aboutItself } from '../../src/plugins/seo/about-itself.ts'
@@ -105,6 +110,11 @@ function article(text: string): unknown {
   return survey.tooComplex === undefined ? extractArticle(openShadowRoots(text), PAGE, survey) : undefined
 }
 
+function onePage(html: string): string {
+  const page = { html, base: PAGE, frames: new Map() }
+  return [...singleFile({ page, files: new Map(), leftOut: 0 }, PAGE)].join('')
+}
+
 const indexed = (type: string) => (text: string) => {
   const request = { method: 'POST', headers: [['content-type', type]] as const, body: Buffer.from(text) }
   const sizes = { status: 200, digest: '', offset: 0, length: 0 }
@@ -147,6 +157,21 @@ export const PARSERS: readonly Parser[] = [
   parser('text of a page of ours', (text) => [foreign(text), href(text), isVisible(text), data(text)]),
   parser('name of a crawl', (text) => crawlName({ label: '', urls: [text], urlsTotal: 1, firstTitle: text, pages: 1 })),
   onHtml('main part', mainPart),
+  parser('URLs with secrets', (text) => [withoutUrlSecrets(text), hasUrlSecrets(`http://a/?${text}`)], [
+    ...ANYWHERE,
+    ['http://', '@x'],
+    ['http://a/?token=', '&x'],
+  ]),
+  parser('formula', (text) => unmarked(marked(text)), [...ANYWHERE, ["'=", ''], ["'''", '=']]),
+  parser('CSS', (text) => inertCss(text, (url) => url), [
+    ...ANYWHERE,
+    ['a{b:url(', ''],
+    ['@import "', ''],
+    ['image-set(', ''],
+  ]),
+  onHtml('inert article', inertArticle),
+  onHtml('single file', (text) => onePage(text)),
+  onHtml('styles in a single file', (text) => onePage(`<style>${text}</style><p style="${text}">`)),
   parser('front matter', (text) => frontMatter(JSON.stringify({ title: text, byline: text }), text)),
   onHtml('Markdown', (text) => (tooMuch(text) === undefined ? toMarkdown(text) : undefined)),
   onHtml('text', textOf),

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { singleFile } from '../../src/plugins/base/browser/single-file.ts'
 
 const URL = 'http://a.example/'
@@ -92,4 +92,41 @@ it('takes a style sheet from a data URL, with what it names', () => {
   const html = made(`<link rel="stylesheet" href="data:text/css,${encodeURIComponent(css)}">`)
   expect(html).toContain('p { background: url("data:,") } q { background: url("data:image/gif;base64,R0lG") }')
   expect(html).not.toContain('b.example')
+})
+
+describe('a page of which a parser would make far more than stands in it', () => {
+  const fonts = Array.from({ length: 400 }, (_, number) => `<font id="${number}">`).join('')
+  const hostile = {
+    'styles that nobody closes': `<p>${fonts}<p>${'<div>x</div>'.repeat(4_000)}`,
+    depth: '<i>'.repeat(3_000),
+  }
+
+  it.each(Object.entries(hostile))('has no single file: %s', (_, html) => {
+    expect(() => made(html)).toThrow(/^its (?:\d+ characters would be more than|elements are nested deeper than) \d+/)
+  })
+
+  it.each(Object.entries(hostile))('leaves what is around it: %s', (_, html) => {
+    const outer = {
+      ...page('<p>around</p><iframe data-frame-of-page="0"></iframe>'),
+      frames: new Map([['0', page(html)]]),
+    }
+    const drawing = `<svg><use href="${URL}s.svg#a"></use></svg>`
+    const files = new Map([file('s.svg', 'image/svg+xml', `<svg><symbol id="a"/>${html}</svg>`)])
+    const written = [...singleFile({ page: { ...outer, html: outer.html + drawing }, files, leftOut: 0 }, URL)].join('')
+    expect(written).toContain('<p>around</p><iframe></iframe><svg>')
+  })
+})
+
+it('a document is shown once, by what shows documents, whatever number a page writes elsewhere', () => {
+  const outer = page(
+    `<p data-frame-of-page="0">p</p><iframe data-frame-of-page="0"></iframe><object data-frame-of-page="0"></object>
+     <x-y data-frame-of-page="0"></x-y><iframe data-frame-of-page="1"></iframe>`,
+  )
+  const frames = new Map([
+    ['0', page('inner')],
+    ['1', page('other')],
+  ])
+  const written = [...singleFile({ page: { ...outer, frames }, files: new Map(), leftOut: 0 }, URL)].join('')
+  expect(written.match(/srcdoc=/g)).toHaveLength(2)
+  expect(written.match(/inner/g)).toHaveLength(1)
 })
