@@ -11,7 +11,7 @@ const BLANK = '(?:(?![\\t\\r\\n])[\\s\\p{Cc}\\p{Cf}]){0,64}'
  */
 const FORMULAS = new RegExp(`(?:^('*)(?=[\\t\\r\\n])|(?<=^|[;\\t\\r\\n])('*)(?=${BLANK}${SIGN}))`, 'gu')
 const MARKED = new RegExp(`(?:^'('*)(?=[\\t\\r\\n])|(?<=^|[;\\t\\r\\n])'('*)(?=${BLANK}${SIGN}))`, 'gu')
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 
 /** The text of a field of a CSV file that is safe to open in a spreadsheet. Numbers stay numbers. */
 export function marked(text: string): string {

@@ -3,10 +3,10 @@ import type { Parser } from './parsers.ts'
 
 /** Below this, ratios say nothing. */
 const LEAST_MS = 20
-/** Twice the input takes at most this times the time; what measures more is measured again. */
+/** Twice the input takes at most this times the time. */
 const MOST = 2.5
-/** What the noise of a busy machine does not reach three times in a row. */
-const SURELY = 3
+/** The noise of a busy machine does not reach that so many times in a row. */
+const TRIES = 5
 /** No parser takes longer for this many characters, whatever they are. */
 const SIZE = 65_536
 const LONGEST_MS = 3_000
@@ -37,11 +37,11 @@ export async function tooSlow({ name, run }: Parser, piece: string, around: read
   }
   if (once < LEAST_MS) return undefined
   const ratios: number[] = []
-  for (let tries = 0; tries < 3; tries += 1) {
+  for (let tries = 0; tries < TRIES; tries += 1) {
     const one = Math.min(await cost(size), await cost(size))
     const two = Math.min(await cost(2 * size), await cost(2 * size))
     ratios.push(two / one)
-    if (two / one <= (tries === 0 ? MOST : SURELY)) return undefined
+    if (two / one <= MOST) return undefined
   }
   return `${what}: twice the input takes ${ratios.map((ratio) => ratio.toFixed(1)).join(', ')} times the time`
 }

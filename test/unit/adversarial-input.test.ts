@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
+import { marked } from '../../src/base/formula-mark.ts'
 import { harmless } from '../../src/cli/screen/clean.ts'
 import type { Format } from '../../src/importers/formats.ts'
 import { readEntries } from '../../src/importers/read.ts'
@@ -32,6 +33,7 @@ describe('text that is made to be slow', () => {
       () => urlsInLine(`see http://a.example/${long('()')}))`)[0]?.length,
       LENGTH + 17,
     ],
+    ['digits that are no number', () => marked(`${long('1')}x`).length, LENGTH + 1],
     [
       'dots in a name',
       () => fileName('http://a/', `attachment; filename="${long('.')}x"`, 'text/plain'),
