@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { launchBrowser, type RunningBrowser } from '../../src/plugins/base/browser/launch.ts'
+import type { Dress } from '../../src/plugins/base/browser/persona.ts'
 import { Tab } from '../../src/plugins/base/browser/tab.ts'
 import { type Visited, visitPage } from '../../src/plugins/base/browser/visit-page.ts'
 import { packagedBrowser } from './packaged-browser.ts'
@@ -22,23 +23,31 @@ export class RealTabs {
     this.#browser = browser
   }
 
-  /** @param env settings */
-  static async start(env: Readonly<Record<string, string>> = {}): Promise<RealTabs> {
+  /**
+   * @param env settings
+   * @param isIsolated each site has a process of its own
+   */
+  static async start(env: Readonly<Record<string, string>> = {}, isIsolated = false): Promise<RealTabs> {
     const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-tabs-'))
     const sockets = join(folder, 'sockets')
     mkdirSync(sockets, { mode: 0o700 })
     const settings = { ...process.env, ...env }
-    const browser = await launchBrowser(await packagedBrowser(), join(folder, 'browser'), sockets, settings)
+    const packaged = await packagedBrowser()
+    const browser = await launchBrowser(packaged, join(folder, 'browser'), sockets, settings, [], isIsolated)
     return new RealTabs(folder, browser)
   }
 
-  async empty(env: Readonly<Record<string, string>> = {}): Promise<Tab> {
-    return await Tab.open(this.#browser.relay.endpoint, env, UNDRESSED)
+  async empty(env: Readonly<Record<string, string>> = {}, dress: Dress = UNDRESSED): Promise<Tab> {
+    return await Tab.open(this.#browser.relay.endpoint, env, dress)
   }
 
   /** A tab that has visited a page. */
-  async visit(url: string, env: Readonly<Record<string, string>> = {}, { isLoggedIn = false } = {}): Promise<Tab> {
-    const tab = await this.empty(env)
+  async visit(
+    url: string,
+    env: Readonly<Record<string, string>> = {},
+    { isLoggedIn = false, dress = UNDRESSED as Dress } = {},
+  ): Promise<Tab> {
+    const tab = await this.empty(env, dress)
     await visitPage(tab, url, env, 60_000, isLoggedIn)
     return tab
   }

@@ -43,7 +43,7 @@ async function byBrowser(browser: Browser, env: Texts, url: string, say: (line: 
   const sockets = makeShortFolder(shortFolderOf(folder), "the browser's socket")
   const network = await browserNetwork(env)
   try {
-    const running = await launchBrowser(browser, folder, sockets, env, network.args)
+    const running = await launchBrowser(browser, folder, sockets, env, network.args, true)
     try {
       const tab = await Tab.open(running.relay.endpoint, env, dress)
       const { final_url, http_status } = await visitPage(tab, url, env, timeoutOf(undefined, env) * 1000, true)

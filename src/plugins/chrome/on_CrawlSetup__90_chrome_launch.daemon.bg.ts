@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
+import { hasLogins } from '../../base/persona/has-logins.ts'
 import { isProcessFolder, makeShortFolder, PROFILES, processFolderOf, shortFolderOf } from '../../base/short-folder.ts'
 import { browserNetwork } from '../base/browser/browser-network.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../base/browser/find-browser.ts'
@@ -11,6 +12,7 @@ import { endBrowser, guardBrowser } from '../base/browser/guard.ts'
 import { launchBrowser, type RunningBrowser } from '../base/browser/launch.ts'
 import { ENDPOINT, NO_BROWSER, noteOf } from '../base/browser/with-tab.ts'
 import { writeWhole } from '../base/files.ts'
+import { credentialsFor } from '../base/persona.ts'
 import { sizeLimit } from '../base/settings.ts'
 
 /** A browser that ends sooner after its start than this is started again only after so long. */
@@ -66,13 +68,16 @@ if (!browser) {
 }
 
 const network = await browserNetwork(process.env)
+// With logins a page shows what frames of others may not read. Of a persona that cannot be read, each page says why.
+const isIsolated = await credentialsFor({ env: process.env, visit: undefined }).then(hasLogins, () => true)
 let hasRun = false
 for (let failures = 0; !isOver; ) {
   const began = performance.now()
   try {
     clean()
     makeShortFolder(short, "the browser's socket")
-    running = await launchBrowser(browser, join(profiles, basename(short)), short, process.env, network.args)
+    const profile = join(profiles, basename(short))
+    running = await launchBrowser(browser, profile, short, process.env, network.args, isIsolated)
     writeWhole(folder, ENDPOINT, `${running.relay.endpoint}\n`)
   } catch (error) {
     failures++

@@ -16,12 +16,13 @@ export async function noteClosedRoots(
   frame: Protocol.Page.Frame,
   contextId: number,
 ): Promise<void> {
-  const { id: frameId, url, parentId } = frame
+  const { id: frameId, url } = frame
   const search = { frameId, url, query: DECLARED, isRegex: true }
   const found = await tab.send('Page.searchInResource', search).catch(unlessGone)
   if (!found?.result.length) return // Or it was written by a script, and has no source.
   const { root } = await tab.send('DOM.getDocument', { depth: -1, pierce: true })
-  for (const backendNodeId of closedIn(root, frameId, parentId === undefined)) {
+  const { frameTree } = await tab.send('Page.getFrameTree')
+  for (const backendNodeId of closedIn(root, frameId, frameTree.frame.id === frameId)) {
     const { object } = await tab.send('DOM.resolveNode', { backendNodeId, executionContextId: contextId })
     await tab.send('Runtime.callFunctionOn', { objectId: object.objectId!, functionDeclaration: NOTE })
   }

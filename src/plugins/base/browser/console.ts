@@ -26,9 +26,15 @@ const LIMIT = `{
 }
 //# sourceURL=${OWN}`
 
-/** Collects what a page says on its console, and the errors of its scripts, from now on. */
-export function collectConsole(session: Session): { readonly lines: ConsoleLine[]; dropped: number } {
-  const log: { lines: ConsoleLine[]; dropped: number } = { lines: [], dropped: 0 }
+/** What a page said. */
+export interface ConsoleLog {
+  readonly lines: ConsoleLine[]
+  /** How many more lines there were. */
+  dropped: number
+}
+
+/** Collects what a page, or a frame of it, says on its console, and the errors of its scripts, from now on. */
+export function collectConsole(session: Session, log: ConsoleLog): void {
   session.send('Page.addScriptToEvaluateOnNewDocument', { source: LIMIT }).catch(() => {})
   const add = (at: number, level: string, text: string, url?: string, line?: number) => {
     if (log.lines.length >= MAX_LINES) log.dropped++
@@ -51,5 +57,4 @@ export function collectConsole(session: Session): { readonly lines: ConsoleLine[
   session.on('Log.entryAdded', ({ entry: { timestamp, level, text, url, lineNumber } }) =>
     add(timestamp, level, text, url, lineNumber),
   )
-  return log
 }

@@ -8,6 +8,13 @@ export interface InnerTarget {
   readonly url: string
 }
 
+/** A frame that has a process of its own: so have those in it that are of its site. */
+export interface InnerFrame {
+  readonly session: Session
+  /** Of the outermost document in it. */
+  readonly frameId: string
+}
+
 /** Does something with a target before a script of it runs. */
 type Prepare = (target: InnerTarget) => Promise<void>
 
@@ -17,7 +24,9 @@ type Prepare = (target: InnerTarget) => Promise<void>
  */
 export class InnerTargets {
   readonly #preparing: Prepare[] = []
-  readonly #frames = new Map<string, Session>()
+  /** By their sessions. */
+  readonly #frames = new Map<string, InnerFrame>()
+  readonly #leaving: ((session: Session) => void)[] = []
 
   /** @param page its session, which must be told ATTACH */
   constructor(page: Session) {
@@ -25,8 +34,13 @@ export class InnerTargets {
   }
 
   /** The frames that are there now. */
-  get frames(): readonly Session[] {
+  get frames(): readonly InnerFrame[] {
     return [...this.#frames.values()]
+  }
+
+  /** Told of each frame that is gone from its process. */
+  onLeave(leave: (session: Session) => void): void {
+    this.#leaving.push(leave)
   }
 
   /** From now on this is done with each. */
@@ -35,11 +49,15 @@ export class InnerTargets {
   }
 
   #attach(outer: Session): void {
-    outer.on('Target.detachedFromTarget', ({ sessionId }) => this.#frames.delete(sessionId))
-    outer.on('Target.attachedToTarget', ({ sessionId, targetInfo: { type, url } }) => {
+    outer.on('Target.detachedFromTarget', ({ sessionId }) => {
+      const frame = this.#frames.get(sessionId)
+      this.#frames.delete(sessionId)
+      if (frame) for (const leave of this.#leaving) leave(frame.session)
+    })
+    outer.on('Target.attachedToTarget', ({ sessionId, targetInfo: { type, url, targetId } }) => {
       const session = outer.session(sessionId)
       const kind = type === 'iframe' ? 'frame' : 'worker'
-      if (kind === 'frame') this.#frames.set(sessionId, session)
+      if (kind === 'frame') this.#frames.set(sessionId, { session, frameId: targetId })
       this.#attach(session)
       // In this order, while it waits. It may end meanwhile.
       const begun = [

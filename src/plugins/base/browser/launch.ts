@@ -44,10 +44,15 @@ const FLAGS = [
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',
   '--disable-renderer-backgrounding',
-  // A page's frames are in one process: one session reaches all of them, and a page costs one renderer.
-  '--disable-site-isolation-trials',
-  '--disable-features=IsolateOrigins,site-per-process,Translate,MediaRouter,OptimizationHints,PaintHolding',
 ]
+const FEATURES_OFF = 'Translate,MediaRouter,OptimizationHints,PaintHolding'
+/** A page's frames are in one process: it costs one renderer. */
+const TOGETHER = [
+  '--disable-site-isolation-trials',
+  `--disable-features=IsolateOrigins,site-per-process,${FEATURES_OFF}`,
+]
+/** What a frame of another site is broken into cannot read what a login shows in the page, nor the other way round. */
+const APART = ['--site-per-process', `--disable-features=${FEATURES_OFF}`]
 
 /** What the launcher's own memory is kept small by would be there for a browser, and all of its processes, too. */
 const NOT_FRUGAL = Object.fromEntries(Object.keys(FRUGAL_ENV).map((name) => [name, undefined]))
@@ -70,6 +75,7 @@ export interface RunningBrowser {
  * allows that. Throws AppError with the browser's own words when it does not start within 30 s.
  * @param short a folder with a short path, for this account alone: for our socket and the browser's own
  * @param network arguments that say how it connects
+ * @param isIsolated each site has a process of its own
  */
 export async function launchBrowser(
   browser: Browser,
@@ -77,8 +83,10 @@ export async function launchBrowser(
   short: string,
   env: Texts,
   network: readonly string[] = [],
+  isIsolated = false,
 ): Promise<RunningBrowser> {
-  return await asSandboxed(env, (why) => start(browser, folder, short, env, network, why))
+  const about = { network, processes: isIsolated ? APART : TOGETHER }
+  return await asSandboxed(env, (why) => start(browser, folder, short, env, about, why))
 }
 
 /** In which a browser says that this machine does not allow its sandbox. */
@@ -104,7 +112,7 @@ async function start(
   folder: string,
   short: string,
   env: Texts,
-  network: readonly string[],
+  { network, processes }: { readonly network: readonly string[]; readonly processes: readonly string[] },
   unsandboxed?: string,
 ): Promise<RunningBrowser> {
   const temp = join(short, 'tmp')
@@ -116,6 +124,7 @@ async function start(
   const memory = memoryArguments()
   const args = [
     ...FLAGS,
+    ...processes,
     `--user-data-dir=${join(folder, 'profile')}`,
     ...(unsandboxed === undefined ? [] : ['--no-sandbox']),
     ...memory,

@@ -15,6 +15,8 @@ const MOST_REDIRECTS = 20
 
 /** For whom a request is: a frame, and which of its documents. */
 interface Asker {
+  /** Through which it was heard of. */
+  readonly session: Session
   readonly frameId: string | undefined
   /** Also the id of the request for that document. */
   readonly loaderId: string
@@ -34,9 +36,22 @@ export class NetworkActivity {
   readonly #moved = new Map<string, string>()
   readonly #documents = new Map<string, string>()
   readonly #open = new Map<string, Asker>()
+  readonly #mainFrame: string
   #quietSince = performance.now()
 
   constructor(session: Session, mainFrame: string) {
+    this.#mainFrame = mainFrame
+    this.hear(session)
+  }
+
+  /** What frames of a process that has ended requested is over. */
+  forget(session: Session): void {
+    this.#overWhere((asker) => asker.session === session)
+  }
+
+  /** Hears of the requests of a session: of the page, or of frames that have a process of their own. */
+  hear(session: Session): void {
+    const mainFrame = this.#mainFrame
     session.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request, redirectResponse }) => {
       this.requests++
       if (redirectResponse) this.#moved.set(redirectResponse.url, request.url)
@@ -45,7 +60,7 @@ export class NetworkActivity {
         this.redirects.push({ from: redirectResponse.url, to: request.url, status: redirectResponse.status })
       // The end of a worker's own script, which no document loads, is told to nobody.
       if (loaderId !== '' && (type === undefined || !ENDLESS.has(type)))
-        this.#open.set(requestId, { frameId, loaderId, type })
+        this.#open.set(requestId, { session, frameId, loaderId, type })
     })
     let answered = ''
     session.on('Network.responseReceived', ({ requestId, frameId, type, response }) => {

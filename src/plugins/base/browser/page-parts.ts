@@ -1,11 +1,12 @@
 import { buffer } from 'node:stream/consumers'
 import type { Protocol } from 'devtools-protocol'
-import { unlessGone } from './cdp.ts'
+import { AppError } from '../../../base/errors.ts'
+import { type Session, unlessGone } from './cdp.ts'
 import { noteClosedRoots } from './closed-roots.ts'
 import { pictureOfElement } from './element-picture.ts'
 import { FRAME_HTML, FRAMES, type FrameHtml } from './frame-html.ts'
 import { readStream } from './read-stream.ts'
-import type { Tab } from './tab.ts'
+import { ANSWER_MS, type Tab } from './tab.ts'
 import { evaluateIn, worldOf } from './worlds.ts'
 
 /** A file that the page shows. */
@@ -31,8 +32,10 @@ export interface PageParts {
 }
 
 type Tree = Protocol.Page.FrameResourceTree
+/** Who speaks to a frame. */
+type Via = Pick<Session, 'send'>
 /** Those that are there, by their ids. */
-type Frames = ReadonlyMap<string, Protocol.Page.Frame>
+type Frames = ReadonlyMap<string, { readonly via: Via; readonly frame: Protocol.Page.Frame }>
 
 interface Listed {
   readonly frameId: string
@@ -53,29 +56,57 @@ export const MAX_FILE = 16 * 1024 * 1024
  * does not answer.
  */
 export async function partsOf(tab: Tab, maxBytes: number): Promise<PageParts> {
-  const { frameTree } = await tab.send('Page.getResourceTree')
-  const { files, leftOut } = await filesOf(tab, frameTree, maxBytes)
-  return { page: await frameOf(tab, frameTree.frame.id, new Map(framesIn(frameTree)), files), files, leftOut }
+  const trees = await treesOf(tab)
+  const { files, leftOut } = await filesOf(tab, trees, maxBytes)
+  const frames = new Map(
+    trees.flatMap(({ via, tree }) => [...framesIn(tree)].map((frame) => [frame.id, { via, frame }])),
+  )
+  const page = await frameOf(trees[0]!.tree.frame.id, frames, files)
+  return { page: page!, files, leftOut }
 }
 
 /** About how many bytes the files of a page have: as much as the browser knows. */
 export async function sizeOf(tab: Tab): Promise<number> {
-  const { frameTree } = await tab.send('Page.getResourceTree')
-  return [...listedIn(frameTree)].reduce((sum, { size }) => sum + size, 0)
+  const listed = (await treesOf(tab)).flatMap(({ tree }) => [...listedIn(tree)])
+  return listed.reduce((sum, { size }) => sum + size, 0)
 }
 
-async function frameOf(tab: Tab, frameId: string, all: Frames, files: Map<string, PageFile>): Promise<PageFrame> {
-  const contextId = await worldOf(tab, frameId)
-  const frame = all.get(frameId)
-  if (frame) await noteClosedRoots(tab, frame, contextId)
-  const { html, base, pictured, framing } = await evaluateIn<FrameHtml>(tab, contextId, FRAME_HTML)
+/** The page's own documents, and those of frames that have processes of their own. */
+async function treesOf(tab: Tab): Promise<{ via: Via; tree: Tree }[]> {
+  const inner = tab.inner.frames.map(async ({ session }) => {
+    const via = patient(tab, session)
+    const answer = await via.send('Page.getResourceTree').catch(unlessGone)
+    return answer ? [{ via, tree: answer.frameTree }] : []
+  })
+  const { frameTree } = await tab.send('Page.getResourceTree')
+  return [{ via: tab, tree: frameTree }, ...(await Promise.all(inner)).flat()]
+}
+
+/** Speaks to a frame, but not for ever: it may be busy with itself while the page is not. */
+function patient(tab: Tab, session: Session): Via {
+  return {
+    send: async (method, ...params) => {
+      const answer = await tab.within(session.send(method, ...params), ANSWER_MS)
+      if (answer === undefined) throw new AppError('a frame does not answer')
+      return answer
+    },
+  }
+}
+
+async function frameOf(frameId: string, all: Frames, files: Map<string, PageFile>): Promise<PageFrame | undefined> {
+  const place = all.get(frameId)
+  if (!place) return undefined
+  const { via, frame } = place
+  const contextId = await worldOf(via, frameId)
+  await noteClosedRoots(via, frame, contextId)
+  const { html, base, pictured, framing } = await evaluateIn<FrameHtml>(via, contextId, FRAME_HTML)
   for (const [number, url] of pictured.entries()) {
-    const body = await pictureOfElement(tab, contextId, number).catch(unlessGone)
+    const body = await pictureOfElement(via, contextId, number).catch(unlessGone)
     if (body) files.set(url, { url, type: 'image/png', body })
   }
   const frames = new Map<string, PageFrame>()
   for (let number = 0; number < framing; number += 1) {
-    const inner = await innerFrame(tab, contextId, number, all, files).catch(unlessGone)
+    const inner = await innerFrame(via, contextId, number, all, files).catch(unlessGone)
     if (inner) frames.set(String(number), inner)
   }
   return { html, base, frames }
@@ -83,28 +114,29 @@ async function frameOf(tab: Tab, frameId: string, all: Frames, files: Map<string
 
 /** The document in an element; undefined when it shows none. */
 async function innerFrame(
-  tab: Tab,
+  via: Via,
   contextId: number,
   number: number,
   all: Frames,
   files: Map<string, PageFile>,
 ): Promise<PageFrame | undefined> {
-  const { result } = await tab.send('Runtime.evaluate', { contextId, expression: `${FRAMES}[${number}]` })
+  const { result } = await via.send('Runtime.evaluate', { contextId, expression: `${FRAMES}[${number}]` })
   if (result.objectId === undefined) return undefined
-  const { node } = await tab.send('DOM.describeNode', { objectId: result.objectId })
-  return node.frameId === undefined ? undefined : await frameOf(tab, node.frameId, all, files)
+  const { node } = await via.send('DOM.describeNode', { objectId: result.objectId })
+  return node.frameId === undefined ? undefined : await frameOf(node.frameId, all, files)
 }
 
-async function filesOf(tab: Tab, tree: Tree, maxBytes: number) {
+async function filesOf(tab: Tab, trees: readonly { via: Via; tree: Tree }[], maxBytes: number) {
   const files = new Map<string, PageFile>()
   let bytes = 0
   let leftOut = 0
-  for (const listed of listedIn(tree)) {
-    const { url, type, size } = listed
+  const all = trees.flatMap(({ via, tree }) => [...listedIn(tree)].map((listed) => ({ via, ...listed })))
+  for (const listed of all) {
+    const { via, url, type, size } = listed
     if (files.has(url) || url.startsWith('data:')) continue
     if (size > MAX_FILE || bytes + size > maxBytes) leftOut++
     else {
-      const body = await bodyOf(tab, listed).catch(unlessGone)
+      const body = await bodyOf(via, listed).catch(unlessGone)
       if (!body) continue
       files.set(url, { url: tab.network.locationOf(url), type: type.toLowerCase(), body })
       bytes += body.length
@@ -113,19 +145,19 @@ async function filesOf(tab: Tab, tree: Tree, maxBytes: number) {
   return { files, leftOut }
 }
 
-async function bodyOf(tab: Tab, { frameId, url, isFont }: Listed): Promise<Buffer | undefined> {
-  const content = await tab.send('Page.getResourceContent', { frameId, url }).catch(unlessGone)
+async function bodyOf(via: Via, { frameId, url, isFont }: Listed): Promise<Buffer | undefined> {
+  const content = await via.send('Page.getResourceContent', { frameId, url }).catch(unlessGone)
   if (content) return Buffer.from(content.content, content.base64Encoded ? 'base64' : 'utf8')
   if (!isFont) return undefined
   // A page does not keep the file of a font that it uses; the browser's cache does.
   const options = { disableCache: false, includeCredentials: true }
-  const { resource } = await tab.send('Network.loadNetworkResource', { frameId, url, options })
+  const { resource } = await via.send('Network.loadNetworkResource', { frameId, url, options })
   if (resource.stream === undefined) return undefined
-  return await buffer(readStream(tab, resource.stream))
+  return await buffer(readStream(via, resource.stream))
 }
 
-function* framesIn({ frame, childFrames }: Tree): Generator<[string, Protocol.Page.Frame], void> {
-  yield [frame.id, frame]
+function* framesIn({ frame, childFrames }: Tree): Generator<Protocol.Page.Frame, void> {
+  yield frame
   for (const child of childFrames ?? []) yield* framesIn(child)
 }
 

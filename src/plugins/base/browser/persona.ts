@@ -4,7 +4,8 @@ import type { OriginStorage } from '../../../base/persona/storage.ts'
 import type { HookContext } from '../contract.ts'
 import { credentialsFor } from '../persona.ts'
 import { text } from '../settings.ts'
-import { BrowserGone, type Cdp } from './cdp.ts'
+import { BrowserGone, type Cdp, type Session } from './cdp.ts'
+import type { InnerTargets } from './inner-targets.ts'
 import { languagesIn } from './languages.ts'
 
 /** What the browser knows a tab by. */
@@ -14,8 +15,8 @@ export interface TabIds {
   readonly target: string
 }
 
-/** Prepares an empty tab for its first page. */
-export type Dress = (cdp: Cdp, tab: TabIds) => Promise<void>
+/** Prepares an empty tab for its first page, and what will have sessions of its own in it. */
+export type Dress = (cdp: Cdp, tab: TabIds, inner: InnerTargets) => Promise<void>
 
 /**
  * How the persona of a page makes a tab its own: cookies and storage in the tab's context, headers to their hosts,
@@ -25,15 +26,26 @@ export async function personaDress(context: Pick<HookContext, 'env' | 'visit' | 
   const { cookies, headers, origins } = await credentialsFor(context)
   const [language] = languagesIn(context.env['CHROME_LANGUAGE'])
   const timezoneId = text(context.env, 'CHROME_TIMEZONE')
-  return async (cdp, tab) => {
-    const { send } = cdp.session(tab.session)
+  // All is sent at once: a frame with a process of its own waits for what was sent when it began.
+  const dressed = ({ send }: Session) =>
+    Promise.all([
+      origins.length > 0 &&
+        send('Page.addScriptToEvaluateOnNewDocument', { source: FILL(origins), worldName: 'persona' }),
+      language !== undefined && send('Emulation.setLocaleOverride', { locale: language }),
+      timezoneId !== undefined && send('Emulation.setTimezoneOverride', { timezoneId }),
+    ])
+  return async (cdp, tab, inner) => {
     const refused = await setCookies(cdp, cookies, tab.context)
     for (const { name, domain } of refused) context.log(`the browser refuses the cookie ${name} of ${domain}`)
-    if (headers.size > 0) await sendHeaders(cdp, tab, headers)
-    if (origins.length > 0)
-      await send('Page.addScriptToEvaluateOnNewDocument', { source: FILL(origins), worldName: 'persona' })
-    if (language !== undefined) await send('Emulation.setLocaleOverride', { locale: language })
-    if (timezoneId !== undefined) await send('Emulation.setTimezoneOverride', { timezoneId })
+    if (headers.size > 0) {
+      // In a conversation of its own: others may look at the page's requests, too.
+      const { sessionId } = await cdp.send('Target.attachToTarget', { targetId: tab.target, flatten: true })
+      await sendHeaders(cdp.session(sessionId), headers)
+    }
+    await dressed(cdp.session(tab.session))
+    inner.prepare(async ({ session, kind }) => {
+      if (kind === 'frame') await Promise.all([headers.size > 0 && sendHeaders(session, headers), dressed(session)])
+    })
   }
 }
 
@@ -73,13 +85,8 @@ function cookieParam({ name, value, domain, hostOnly, path, secure, httpOnly, ex
   }
 }
 
-/**
- * Adds headers to the requests that go to their hosts, in a conversation of its own with the tab: others may look at
- * requests, too. A redirect to another host takes none of them along.
- */
-async function sendHeaders(cdp: Cdp, { target }: TabIds, headers: HostHeaders): Promise<void> {
-  const { sessionId } = await cdp.send('Target.attachToTarget', { targetId: target, flatten: true })
-  const session = cdp.session(sessionId)
+/** Adds headers to the requests that go to their hosts. A redirect to another host takes none of them along. */
+async function sendHeaders(session: Session, headers: HostHeaders): Promise<void> {
   // What a redirect took along, and not what the page itself sends under such a name.
   const ours = new Set([...headers.values()].flatMap((fields) => Object.entries(fields).map(String)))
   session.on('Fetch.requestPaused', ({ requestId, request }) => {

@@ -3,6 +3,7 @@ import { HIDE_OVERLAYS } from './behaviours/overlays.ts'
 import { type Session, unlessGone } from './cdp.ts'
 import { consentSelectors } from './consent-list.ts'
 import { SETTLE } from './page-scripts.ts'
+import { ANSWER_MS, type Tab } from './tab.ts'
 import { evaluateIn, worldOf } from './worlds.ts'
 
 export interface Showing {
@@ -12,6 +13,8 @@ export interface Showing {
 
 /** Frames of a page that are shown all of; more are advertisements. */
 const MAX_FRAMES = 20
+/** How much longer a frame may take than it was told. */
+const LATE_MS = 500
 
 /**
  * Has a loaded page and its frames show all that they have, in at most `ms` milliseconds each: see `behaviours/`.
@@ -19,21 +22,37 @@ const MAX_FRAMES = 20
  * @param how `hides` what covers it; `presses` buttons
  * @returns selectors of the overlays that were hidden
  */
-export async function showAll(session: Session, ms: number, { hides, presses }: Showing): Promise<readonly string[]> {
-  const { frameTree } = await session.send('Page.getFrameTree')
-  const [page, ...frames] = [...framesIn(frameTree)].slice(0, MAX_FRAMES)
+export async function showAll(tab: Tab, ms: number, { hides, presses }: Showing): Promise<readonly string[]> {
+  const { session } = tab
+  const [page, ...others] = await framesOf(session)
   if (!page) return []
-  const world = await worldOf(session, page.id)
+  // Those that have processes of their own.
+  const inner = tab.inner.frames.map(({ session }) => tab.within(framesOf(session), ANSWER_MS).catch(unlessGone))
+  const frames = [...others, ...(await Promise.all(inner)).flatMap((some) => some ?? [])].slice(0, MAX_FRAMES - 1)
+  const world = await worldOf(session, page.frame.id)
   const hide = async () =>
-    hides ? await evaluateIn<string[]>(session, world, HIDE_OVERLAYS(consentSelectors(page.url))) : []
+    hides ? await evaluateIn<string[]>(session, world, HIDE_OVERLAYS(consentSelectors(page.frame.url))) : []
   await hide() // A lock on scrolling must not be in the way, and some banners come late.
-  const inFrame = async ({ id }: Protocol.Page.Frame) =>
-    await evaluateIn(session, await worldOf(session, id), SETTLE(ms, presses))
+  const settle = async ({ session, frame }: Placed) =>
+    await evaluateIn(session, await worldOf(session, frame.id), SETTLE(ms, presses))
+  // One that is busy with itself does not keep the page waiting.
+  const inFrame = async (placed: Placed) => await tab.within(settle(placed), ms + LATE_MS)
   await Promise.all([
     evaluateIn(session, world, SETTLE(ms, presses)),
     ...frames.map((frame) => inFrame(frame).catch(unlessGone)),
   ])
   return await hide()
+}
+
+/** A frame, and who speaks to it. */
+interface Placed {
+  readonly session: Session
+  readonly frame: Protocol.Page.Frame
+}
+
+async function framesOf(session: Session): Promise<Placed[]> {
+  const { frameTree } = await session.send('Page.getFrameTree')
+  return Array.from(framesIn(frameTree), (frame) => ({ session, frame }))
 }
 
 function* framesIn({ frame, childFrames }: Protocol.Page.FrameTree): Generator<Protocol.Page.Frame, void> {

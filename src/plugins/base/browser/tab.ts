@@ -3,7 +3,7 @@ import { AddressFilter } from '../../../base/address-filter.ts'
 import { AppError } from '../../../base/errors.ts'
 import { text } from '../settings.ts'
 import { AnswerRefused, Cdp, type Session, TabCrashed } from './cdp.ts'
-import { collectConsole } from './console.ts'
+import { type ConsoleLog, collectConsole } from './console.ts'
 import { dismissDialogs } from './dialogs.ts'
 import { ATTACH, InnerTargets } from './inner-targets.ts'
 import { languagesIn } from './languages.ts'
@@ -25,7 +25,7 @@ export const BUSY = 'the page keeps the browser busy and does not answer'
 /** A tab with a context (cookies, storage, cache) of its own, which ends with it, or with the connection. */
 export class Tab {
   readonly session: Session
-  readonly console: ReturnType<typeof collectConsole>
+  readonly console: ConsoleLog = { lines: [], dropped: 0 }
   readonly network: NetworkActivity
   readonly document: MainDocument
   readonly filter: AddressFilter
@@ -44,7 +44,7 @@ export class Tab {
     this.filter = filter
     this.network = new NetworkActivity(this.session, ids.target) // The main frame has the id of its target.
     this.document = new MainDocument(cdp, this.session, ids.target)
-    this.console = collectConsole(this.session)
+    collectConsole(this.session, this.console)
     this.#lost.promise.catch(() => {})
     void cdp.closed.then((gone) => this.#lost.reject(gone))
     this.session.on('Inspector.targetCrashed', (said?: { readonly why?: string }) =>
@@ -55,8 +55,13 @@ export class Tab {
     this.inner = new InnerTargets(this.session)
     this.inner.prepare(async ({ session, kind }) => {
       this.#watch(session)
-      if (kind === 'frame') await Promise.all([session.send('Page.enable'), beforeScripts(session)])
+      if (kind !== 'frame') return
+      this.network.hear(session)
+      collectConsole(session, this.console)
+      const enabled = (['Page.enable', 'Runtime.enable', 'Log.enable'] as const).map((method) => session.send(method))
+      await Promise.all([...enabled, beforeScripts(session)])
     })
+    this.inner.onLeave((session) => this.network.forget(session))
   }
 
   /** Takes nothing more from a page, and ends it, when an address has answered that the filter refuses. */
@@ -90,7 +95,7 @@ export class Tab {
       const { sessionId: session } = await cdp.send('Target.attachToTarget', { targetId: target, flatten: true })
       const tab = new Tab(cdp, { context, session, target }, AddressFilter.from(env))
       await tab.#prepare(env)
-      await dress(cdp, { context, session, target })
+      await dress(cdp, { context, session, target }, tab.inner)
       return tab
     } catch (error) {
       cdp.close()
@@ -106,6 +111,13 @@ export class Tab {
     if (!width || !height) throw new AppError('CHROME_RESOLUTION is not WIDTH,HEIGHT')
     const languages = languagesIn(env['CHROME_LANGUAGE'])
     const { userAgent } = await this.#cdp.send('Browser.getVersion')
+    const visitor = {
+      userAgent: text(env, 'CHROME_USER_AGENT') ?? userAgent.replace('HeadlessChrome', 'Chrome'),
+      ...(languages.length > 0 && { acceptLanguage: languages.join(',') }),
+    }
+    this.inner.prepare(async ({ session, kind }) => {
+      if (kind === 'frame') await session.send('Emulation.setUserAgentOverride', visitor)
+    })
     await Promise.all([
       send('Page.enable'),
       send('Runtime.enable'),
@@ -116,10 +128,7 @@ export class Tab {
       send('Target.setAutoAttach', ATTACH),
       send('Network.setBypassServiceWorker', { bypass: true }),
       send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false }),
-      send('Emulation.setUserAgentOverride', {
-        userAgent: text(env, 'CHROME_USER_AGENT') ?? userAgent.replace('HeadlessChrome', 'Chrome'),
-        ...(languages.length > 0 && { acceptLanguage: languages.join(',') }),
-      }),
+      send('Emulation.setUserAgentOverride', visitor),
     ])
   }
 

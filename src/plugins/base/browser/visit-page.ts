@@ -132,7 +132,7 @@ async function settle(
   const left = () => Math.max(0, until - performance.now())
   while (left() > 0 && (await loaded(tab, left()))) {
     const { number } = document
-    const shown = showAll(tab.session, left() / 2, showing).then((selectors) => {
+    const shown = showAll(tab, left() / 2, showing).then((selectors) => {
       onHidden(selectors)
       return true
     }, unlessGone)
