@@ -51,7 +51,8 @@ describe.skipIf(noPackage)(`a persona in the browser${noPackage}`, () => {
     await login.says(/press Enter here/)
     const port = /localhost:(\d+)/.exec(login.stderr)![1]!
     await inPage(port, `localStorage.setItem('token', '${CANARY}-stored'); document.forms[0].submit()`)
-    await eventually(() => site.requests.some(({ path, headers }) => path === '/private' && headers.cookie))
+    // By then the answer of the page itself has come, with a new session.
+    await eventually(() => site.requests.some(({ path, headers }) => path === '/picture.png' && headers.cookie))
     login.signal('SIGINT')
     expect(await login.finished()).toMatchObject({
       code: 0,

@@ -27,6 +27,9 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
     tabs = await RealTabs.start()
     const [font = ''] = globSync(join(LIB, 'chromium-*', 'fonts', '**', '*.ttf'))
     site = await startSite({
+      // With the square of their length, each would take minutes.
+      '/slow-to-read': `<!doctype html><p>read</p><picture><img srcset="${'a'.repeat(1_000_000)} b"></picture>
+        <style>${'"\\'.repeat(500_000)}</style><style>${'url('.repeat(250_000)}</style>`,
       ...richPage(readFileSync(font)),
       ...foldedPage(asked),
       ...coveredPages,
@@ -144,6 +147,13 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
     const tab = await tabs.visit(`${site.url}/named`)
     await tab.evaluate(UNPIN)
     expect((await tabs.seen(`${site.url}/named`)).settled).toBe(true)
+    await tab.close()
+  })
+
+  it('is not kept waiting by addresses and styles that are made to be slow', async () => {
+    const tab = await tabs.visit(`${site.url}/slow-to-read`)
+    const html = [...singleFile(await partsOf(tab, 1e8), site.url)].join('')
+    expect(html).toContain('<p>read</p>')
     await tab.close()
   })
 

@@ -72,7 +72,9 @@ export const FRAME_HTML = `(() => {
     return isSame ? text : textOf(asIs, element, 0)
   }
   // Of what stands in a drawing a parser takes more for markup than where it stood.
-  const TAGS = /\\/\\*.*?(?:\\*\\/|$)|"(?:\\\\.|[^"\\\\\\n])*"?|'(?:\\\\.|[^'\\\\\\n])*'?|url\\([^)"']*\\)?|<(?=[a-z!?/])/gis
+  const STRINGS = [/"(?:\\\\.|[^"\\\\\\n])*"?/, /'(?:\\\\.|[^'\\\\\\n])*'?/]
+  const PARTS = [/\\/\\*.*?(?:\\*\\/|$)/, ...STRINGS, /url\\([^)"']*\\)?/, /<(?=[a-z!?/])/]
+  const TAGS = new RegExp(PARTS.map(({ source }) => source).join('|'), 'gis')
   const withoutTags = (part) => (part === '<' ? '< ' : part.replace(/<(?=[a-z!?/])/gi, '\\\\3c '))
   const style = (css, media) =>
     '<style' + (media ? ' media="' + escaped(media) + '"' : '') + '>' + css.replace(TAGS, withoutTags) + '</style>'

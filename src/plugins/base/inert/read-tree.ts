@@ -8,15 +8,15 @@ const MOST_DEPTH = 1_000
 const MOST_FOR_TAG = 4
 const MOST_MORE = 10_000
 
-/** The tree of a page, as browsers read it. Throws AppError for one of which they would make another, or none in time. */
+/** The tree of a page, as browsers read it. Throws AppError for one of which none is made in time. */
 export const readTree = (html: string): Document => parse(html, { treeAdapter: measured(html) })
 
 /** The same of a part of a page. */
 export const readFragment = (html: string): DocumentFragment => parseFragment(html, { treeAdapter: measured(html) })
 
 /**
- * Makes no more of a text than stands in it: of styles that nobody closes (`<font>`), the standard has a parser open all
- * again in each block that follows, so that 25 kB become millions of elements.
+ * Makes no more of a text than stands in it: styles that nobody closes (`<font>`) are opened by a parser, all of them,
+ * in each block that follows, so that 25 kB become millions of elements.
  */
 function measured(html: string): typeof defaultTreeAdapter {
   const most = MOST_FOR_TAG * tagsIn(html) + MOST_MORE
