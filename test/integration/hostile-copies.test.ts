@@ -15,6 +15,8 @@ import { snapshotPage } from '../../src/pages/snapshot-page.ts'
 import { partsOf } from '../../src/plugins/base/browser/page-parts.ts'
 import { SERIALIZE } from '../../src/plugins/base/browser/page-scripts.ts'
 import { singleFile } from '../../src/plugins/base/browser/single-file.ts'
+import { articleDocument } from '../../src/plugins/readability/article-document.ts'
+import { inertArticle } from '../../src/plugins/readability/inert-article.ts'
 import { packCopies } from '../../src/workers/packed-copies.ts'
 import { Browser, noBrowser } from '../support/browser.ts'
 import { hostileSite } from '../support/hostile-copies.ts'
@@ -25,6 +27,12 @@ import { RealTabs } from '../support/real-tabs.ts'
 const LEADING = /file:[\\/]+127[^"]*|["'(]\s*(?:\/\/|\\\\)+127[^"]*/gi
 /** So long a page may take to ask for something after it has loaded. */
 const LATER_MS = 150
+
+/** An article of which everything is told by the page. */
+const headOf = (text: string, url: string) => ({
+  ...{ title: text.slice(0, 5_000), url, byline: text.slice(-5_000), siteName: text.slice(200, 5_000) },
+  ...{ lang: text.slice(0, 300), dir: text.slice(-300), publishedTime: text.slice(0, 100), kept: 0.4 },
+})
 
 describe.skipIf(noBrowser || noPackage)(`copies of hostile pages ${noBrowser}${noPackage}`, () => {
   let browser: Browser
@@ -91,6 +99,13 @@ describe.skipIf(noBrowser || noPackage)(`copies of hostile pages ${noBrowser}${n
       const parts = await partsOf(tab, 1e8)
       write(`${name}/singlefile/singlefile.html`, [...singleFile(parts, `http://${at(site)}/${name}`)].join(''))
       write(`${name}/dom/output.html`, await tab.evaluate<string>(SERIALIZE))
+      // All of it, also what no article would have.
+      const inner = await tab.evaluate<string>('document.documentElement.innerHTML')
+      for (const [view, text] of Object.entries({ seen: inner, served: pages[name]! }))
+        write(
+          `${name}/readability/${view}.html`,
+          articleDocument(inertArticle(text), headOf(text, `http://${at(site)}/`)),
+        )
       write(`${name}/html/output.html`, pages[name]!)
       await tab.close()
     }
@@ -134,6 +149,10 @@ describe.skipIf(noBrowser || noPackage)(`copies of hostile pages ${noBrowser}${n
   it.each(['the disk', 'a server'])('do not, opened by themselves from %s', async (from) => {
     const found: Record<string, unknown> = {}
     for (const name of names) {
+      for (const view of ['seen', 'served']) {
+        await show(urlOf(from, `${name}/readability/${view}.html`))
+        if (ran > 0 || asked.length > 0) found[`${name} ${view} in the reader view`] = { ran, asked }
+      }
       await show(urlOf(from, `${name}/singlefile/singlefile.html`))
       if (ran > 0 || asked.length > 0) found[name] = { ran, asked }
       // Nothing has swallowed what comes behind it.
