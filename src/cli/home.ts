@@ -19,6 +19,7 @@ import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { currentMachine } from '../processes/machine.ts'
 import { startedBy } from '../processes/presence.ts'
+import { believeOlder } from './believe-older.ts'
 import { COMMAND_CONNECTION, type LikelyDatabase, leaveUntaken, likelyDatabase } from './database-ahead.ts'
 import { type Behind, Door, databaseWaitMs } from './door.ts'
 import { giveUp, leaveTime } from './give-up.ts'
@@ -152,7 +153,7 @@ export async function openHome(
       // As good as asked now: nobody stops the server, and who registers as a runner looks at the schema once more.
       const seen = server.wasUp && early?.url === server.url ? await early.led : undefined
       if (seen) return seen
-      const applied = await migrate(open, server.url, say)
+      const applied = await migrate(open, server.url, say, believeOlder(options.known, dataDir))
       // The names of the steps tell something only where there was a schema before.
       if (applied.includes('init')) {
         if (server.kind === 'external') say('the database is made')

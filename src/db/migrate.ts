@@ -41,10 +41,16 @@ export async function schemaVersion(db: Database): Promise<number> {
 /**
  * Brings the schema up to date; safe to call from many processes at once. Returns the names that were applied. Waits a
  * moment for a runner of an older program to end, whose schema must not change under it.
+ * @param settle called with what the schema was before, 0 for an empty database, in the transaction that changes it
  * Throws AppError when it does not end, and when the database was migrated by a newer program: an older one must not
  * write to it.
  */
-export async function migrate(db: Database, url: string, say: (line: string) => void): Promise<string[]> {
+export async function migrate(
+  db: Database,
+  url: string,
+  say: (line: string) => void,
+  settle: (tx: Database, since: number) => Promise<void>,
+): Promise<string[]> {
   const current = await refuseNewerSchema(db)
   if (current === newestSchema()) return []
   // No deadline: changing a large table may take long.
@@ -56,7 +62,7 @@ export async function migrate(db: Database, url: string, say: (line: string) => 
   try {
     const begun = performance.now()
     for (let said = false; ; said = true) {
-      const done = await unhurried.transaction().execute((tx) => apply(tx))
+      const done = await unhurried.transaction().execute((tx) => apply(tx, settle))
       if (!('older' in done)) return done.applied
       if (performance.now() - begun > PATIENCE_MS)
         throw new AppError(`${done.older}, and the database cannot be changed under it`, {
@@ -107,7 +113,7 @@ export async function migrateWithin(tx: Database, upTo = Number.POSITIVE_INFINIT
   return missing.map(({ name }) => name)
 }
 
-async function apply(tx: Database): Promise<Done> {
+async function apply(tx: Database, settle: (tx: Database, since: number) => Promise<void>): Promise<Done> {
   await lockForMigration(tx)
   const since = await schemaVersion(tx)
   if (since > 0 && since < newestSchema()) {
@@ -116,7 +122,9 @@ async function apply(tx: Database): Promise<Done> {
     const older = await olderRunner(tx)
     if (older) return older
   }
-  return { applied: await migrateWithin(tx) }
+  const applied = await migrateWithin(tx)
+  if (applied.length > 0) await settle(tx, since)
+  return { applied }
 }
 
 const PATIENCE_MS = (UNSEEN_SECONDS + 5) * 1000

@@ -171,6 +171,8 @@ describe('the folder of a row', () => {
       `insert into crawl (id, urls, output_dir, message)
         values (gen_random_uuid(), 'http://x/', '../../evil', 'mine'), (gen_random_uuid(), 'http://y/', 'archive/y', '')`,
       `insert into crawl (id, urls, output_dir, config) values (gen_random_uuid(), 'http://z/', 'archive/z', '["junk"]')`,
+      `update crawl set config = '{"env": {"WGET_ARGS": "[\\"mine\\"]", "TIMEOUT": "7", "PATH": "/x", "odd": 1}}'
+        where urls = 'http://y/'`,
       `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at)
         select gen_random_uuid(), id, urls, '', replace(output_dir, '../..', ''), 'sealed', null from crawl`,
     )
@@ -178,6 +180,9 @@ describe('the folder of a row', () => {
     try {
       const { code, stderr } = await program(['init'], { env: { DATA_DIR: dataDir, DATABASE_URL: old.url } })
       expect(code, stderr).toBe(0)
+      // Who used it before has set what its crawls were told, as far as a crawl may be told it.
+      const told = { WGET_ARGS: '["mine"]', PATH: '/x' }
+      expect(Object.entries(told).map((setting) => isTrusted(dataDir, ...setting))).toEqual([true, false])
       expect(
         await old.query(`select c.urls, replace(c.output_dir, c.id::text, 'ID') as crawl, c.message,
           replace(s.output_dir, s.id::text, 'ID') as page, s.notes from crawl c join snapshot s on s.crawl_id = c.id

@@ -5,13 +5,15 @@ import { AppError, UsageError } from '../../base/errors.ts'
 import { inspectBackup } from '../../db/backup/backup-file.ts'
 import { readBackup } from '../../db/backup/read-backup.ts'
 import { writeBackup } from '../../db/backup/write-backup.ts'
-import { applicationName, openDatabase } from '../../db/database.ts'
+import { applicationName, type Database, openDatabase } from '../../db/database.ts'
 import { keepServer, serverStatus, stopServer, urlOf } from '../../db/embedded/server.ts'
 import { migrate, migrations, newestSchema, refuseNewerSchema, schemaVersion } from '../../db/migrate.ts'
 import { serverSize } from '../../db/server-identity.ts'
 import { explainDatabaseError, maskPassword } from '../../db/trouble.ts'
+import type { KnownSettings } from '../../hooks/known-settings.ts'
 import { settleRestored } from '../../machines/queues.ts'
 import { withBareDatabase } from '../bare-database.ts'
+import { believeOlder } from '../believe-older.ts'
 import { Door, databaseWaitMs } from '../door.ts'
 import { giveUp } from '../give-up.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -31,7 +33,7 @@ export async function dbUrl(options: GlobalOptions): Promise<void> {
 export async function dbStart(options: GlobalOptions): Promise<void> {
   refuseExternal(options, 'start')
   await withBareDatabase(options, 'never', async ({ db, url, dataDir, wasUp }) => {
-    await migrate(db, url, (line) => terminal.say(line))
+    await migrate(db, url, (line) => terminal.say(line), believeOlder(options.known, dataDir))
     keepServer(dataDir)
     terminal.say(`${wasUp ? 'it was running already' : 'started'}; it stays up until archivebox-ts db stop`)
   })
@@ -100,11 +102,11 @@ async function external(options: GlobalOptions, url: string) {
 
 /** `db migrate`: brings the schema up to date, as every command does that needs it; `--dry-run` says how far it is. */
 export async function dbMigrate(options: GlobalOptions, { dryRun }: { dryRun?: boolean }): Promise<void> {
-  await withBareDatabase(options, 'never', async ({ db, url }) => {
+  await withBareDatabase(options, 'never', async ({ db, url, dataDir }) => {
     const from = await refuseNewerSchema(db)
     const names = dryRun
       ? migrations().flatMap(({ version, name }) => (version > from ? [name] : []))
-      : await migrate(db, url, (line) => terminal.say(line))
+      : await migrate(db, url, (line) => terminal.say(line), believeOlder(options.known, dataDir))
     const to = newestSchema()
     if (wantsJson(options)) printRecord({ from, to, applied: dryRun ? [] : names, missing: dryRun ? names : [] })
     if (names.length === 0) return terminal.say(`the schema is up to date: version ${from}`)
@@ -119,7 +121,11 @@ export async function dbUpgrade(options: GlobalOptions, { programs }: { programs
   const say = (line: string) => terminal.say(line)
   const { upgradeCluster } = await import('../../db/embedded/upgrade.ts')
   const upgraded = await untilStopped((signal) =>
-    upgradeCluster(dataDir, { programs, say, copy: (from, to) => copyDatabase(from, to, dataDir, signal) }),
+    upgradeCluster(dataDir, {
+      programs,
+      say,
+      copy: (from, to) => copyDatabase(options.known, from, to, dataDir, signal),
+    }),
   )
   if (!upgraded) return say('nothing to do: it has the version that is installed')
   const { from, to, kept } = upgraded
@@ -127,11 +133,22 @@ export async function dbUpgrade(options: GlobalOptions, { programs }: { programs
 }
 
 /** By a backup, which says how many rows there must be. */
-async function copyDatabase(from: string, to: string, dataDir: string, stop: AbortSignal): Promise<void> {
+async function copyDatabase(
+  known: KnownSettings,
+  from: string,
+  to: string,
+  dataDir: string,
+  stop: AbortSignal,
+): Promise<void> {
   const file = join(dataDir, 'postgres-upgrade.zst')
   try {
     await writeBackup(from, file, stop)
-    await readBackup(to, await inspectBackup(file), { settle: settleRestored, isOurs: true, stop })
+    const backup = await inspectBackup(file)
+    const settle = async (tx: Database) => {
+      await settleRestored(tx)
+      await believeOlder(known, dataDir)(tx, backup.header.schema)
+    }
+    await readBackup(to, backup, { settle, isOurs: true, stop })
   } finally {
     for (const path of [file, `${file}.files`]) rmSync(path, { force: true })
   }

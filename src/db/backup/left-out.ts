@@ -71,30 +71,40 @@ export async function leaveOutSettings(tx: Database, mayHave: MayHave): Promise<
     counted.set(key, { name, value: text, rows: (counted.get(key)?.rows ?? 0) + 1 })
     return false
   }
-  for (const { table, column, hasAny, left } of PLACES) {
-    const [at, from] = [sql.ref(column), sql.table(table)]
+  await eachWithSettings(tx, async ({ table, column, left }, row, value) => {
+    const rest = left(value, judge)
+    if (rest === undefined) return
+    const text = rest === null || typeof rest === 'string' ? rest : JSON.stringify(rest)
+    await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${text} where ctid = ${row}::tid`.execute(tx)
+  })
+  return [...counted.values()].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+}
+
+/** Calls with each row that has settings, by its place in the table. */
+async function eachWithSettings(
+  tx: Database,
+  visit: (place: Place, row: string, value: unknown) => Promise<void>,
+): Promise<void> {
+  for (const place of PLACES) {
+    const [at, from] = [sql.ref(place.column), sql.table(place.table)]
     // Each row is changed at most once: its place is that of before.
-    const { rows: places } = await sql<{ place: string }>`
-      select ctid::text as place from ${from} where ${hasAny}`.execute(tx)
-    for (let begin = 0; begin < places.length; begin += ROWS) {
-      const some = places.slice(begin, begin + ROWS).map(({ place }) => place)
-      const { rows } = await sql<{ place: string; value: unknown }>`
-        select ctid::text as place, ${at} as value from ${from} where ctid = any(${some}::tid[])`.execute(tx)
-      for (const { place, value } of rows) {
-        const rest = left(value, judge)
-        if (rest === undefined) continue
-        const text = rest === null || typeof rest === 'string' ? rest : JSON.stringify(rest)
-        await sql`update ${from} set ${at} = ${text} where ctid = ${place}::tid`.execute(tx)
-      }
+    const { rows: all } = await sql<{ row: string }>`
+      select ctid::text as row from ${from} where ${place.hasAny}`.execute(tx)
+    for (let begin = 0; begin < all.length; begin += ROWS) {
+      const some = all.slice(begin, begin + ROWS).map(({ row }) => row)
+      const { rows } = await sql<{ row: string; value: unknown }>`
+        select ctid::text as row, ${at} as value from ${from} where ctid = any(${some}::tid[])`.execute(tx)
+      for (const { row, value } of rows) await visit(place, row, value)
     }
   }
-  return [...counted.values()].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
 /** Every setting of any row, by name. */
 export async function settingsOfRows(tx: Database): Promise<(readonly [name: string, value: string])[]> {
   const own: [name: string, value: string][] = []
-  await leaveOutSettings(tx, (_, name, value) => own.push([name, value]) > 0)
+  await eachWithSettings(tx, async ({ left }, _, value) => {
+    left(value, (_, name, one) => typeof one !== 'string' || own.push([name, one]) > 0)
+  })
   return own
 }
 
