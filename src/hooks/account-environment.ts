@@ -72,11 +72,12 @@ function personaCopies(env: Readonly<Record<string, string>>, account: AccountSw
   return Object.fromEntries(Object.entries(paths).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
-/** Removes the copies of all personas, while no hook runs that needs one. */
+/** Removes the copies of all personas, if there are any, while no hook runs that needs one. */
 export function forgetPersonas(account: AccountSwitch | undefined): void {
   if (!account) return
   const folder = join(dirname(account.folder), 'personas')
-  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  for (const name of names) rmSync(join(folder, name), { recursive: true, force: true })
 }
 
 /** Copies a file for an account, unless its copy is as new; removes the copy of one that is gone. */

@@ -25,10 +25,14 @@ export interface Ended {
  * Ends background hooks in three phases (ArchiveBox's worker.py): SIGTERM to all trees at once; a parallel wait, for
  * each up to the rest of its own timeout, and at least its grace: a browser that has served for hours still has its
  * profile to write; SIGKILL for those that remain. SIGCONT follows SIGTERM, because a stopped process receives no
- * signal. Throws CannotEnd when one survives.
+ * signal. Throws CannotEnd when one survives, but only behind what is known of the others.
  */
-export async function terminateHooks(hooks: readonly RunningHook[], budget: EndBudget, log: Log): Promise<Ended[]> {
-  if (hooks.length === 0) return []
+export async function* terminateHooks(
+  hooks: readonly RunningHook[],
+  budget: EndBudget,
+  log: Log,
+): AsyncGenerator<Ended, void> {
+  if (hooks.length === 0) return
   log.debug(`SIGTERM to ${hooks.length} background hook${hooks.length > 1 ? 's' : ''} of ${hooks[0]!.url}`)
   const families = await Promise.all(
     hooks.map(async (running) => ({ running, members: await membersOf(running.family) })),
@@ -38,7 +42,7 @@ export async function terminateHooks(hooks: readonly RunningHook[], budget: EndB
     await signalMembers(members, 'SIGCONT')
     log.debug(`SIGTERM to ${nameOf(running)} and ${Math.max(0, members.length - 1)} children`)
   }
-  return await Promise.all(
+  const ends = await Promise.allSettled(
     hooks.map(async (running) => {
       const { timeoutMs, graceMs } = running.hook
       const patience = Math.max(graceMs, running.startedAt + timeoutMs - performance.now())
@@ -59,6 +63,8 @@ export async function terminateHooks(hooks: readonly RunningHook[], budget: EndB
       return { running, exit: { ...last, error }, killed: true }
     }),
   )
+  for (const end of ends) if (end.status === 'fulfilled') yield end.value
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
 /** The exit of a hook that was killed. Throws CannotEnd when it is among those that survived. */

@@ -198,22 +198,28 @@ export class HookSequence {
   }
 
   /**
-   * Ends every background hook, in three phases.
+   * Ends every background hook, in three phases. Throws CannotEnd when one survives, behind the ends of the others.
    * @param early foreground hooks that need them remain: the background hooks are not done, and run again with those
    */
-  async endBackground(abort: AbortSignal, early = false): Promise<HookEnd[]> {
+  async *endBackground(abort: AbortSignal, early = false): AsyncGenerator<HookEnd, void> {
     const { stop, log } = this.#context
     this.onStep(Math.max(0, ...this.#background.map(({ hook }) => Math.max(hook.timeoutMs, hook.graceMs))))
     const cut = this.#cutOff(abort)
-    const ended = await terminateHooks([...this.#background], { capMs: stop.capMs, over: cut.signal }, log).finally(
-      cut.done,
-    )
-    return await Promise.all(
-      ended.map(({ running, exit, killed }) => {
+    const budget = { capMs: stop.capMs, over: cut.signal }
+    const ends: HookEnd[] = []
+    let failure: unknown
+    try {
+      for await (const { running, exit, killed } of terminateHooks([...this.#background], budget, log)) {
         const cutShort = killed && (abort.aborted || stop.drain.aborted)
-        return this.#ended(running, exit, early || cutShort ? 'interrupt' : 'asked')
-      }),
-    )
+        ends.push(await this.#ended(running, exit, early || cutShort ? 'interrupt' : 'asked'))
+      }
+    } catch (error) {
+      failure = error
+    } finally {
+      cut.done()
+    }
+    yield* ends
+    if (failure !== undefined) throw failure
   }
 
   /** Ends the warm host. */

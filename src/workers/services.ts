@@ -74,7 +74,7 @@ export class Services {
     this.#restarts = sealed > this.#sealed ? 1 : this.#restarts + 1
     this.#sealed = sealed
     if (this.#restarts > MOST_RESTARTS) return await this.#write(new Map([...this.#unable, ...this.#ended]))
-    await this.#sequence.endBackground(this.#abort)
+    await Array.fromAsync(this.#sequence.endBackground(this.#abort))
     await this.start()
   }
 
@@ -83,7 +83,7 @@ export class Services {
    * @returns false when there was no time for that: they were killed
    */
   async end(): Promise<boolean> {
-    const ended = await this.#sequence.endBackground(this.#abort)
+    const ended = await Array.fromAsync(this.#sequence.endBackground(this.#abort))
     this.isCutOff ||= ended.length > 0 && this.#context.stop.drain.aborted
     takeBack(join(this.#context.owner.home.dataDir, this.#claim.row.output_dir))
     return ended.every(({ cause }) => cause !== 'interrupt')

@@ -100,7 +100,7 @@ export class SnapshotHooks {
     await this.#work.results.write() // The end of what runs in the background may take long.
     const isLeft = ({ hook }: OpenHook) => !hook.readsPublished && !this.#work.sequence.isRunning(hook)
     const early = !isDone && this.ends.open.all.some(isLeft)
-    for (const end of await this.#work.sequence.endBackground(this.#work.abort, early)) await this.ends.settle([end])
+    for await (const end of this.#work.sequence.endBackground(this.#work.abort, early)) await this.ends.settle([end])
   }
 
   /** Fails the open hooks without running them: their worker died at them too often. */

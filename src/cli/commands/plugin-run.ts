@@ -130,7 +130,7 @@ class Trial {
   async end(): Promise<void> {
     const budget = { capMs: Number.POSITIVE_INFINITY, over: this.#force.signal }
     const log = new Log('plugin', terminalSink('warn'))
-    for (const { running, exit, killed } of await terminateHooks(this.#background, budget, log))
+    for await (const { running, exit, killed } of terminateHooks(this.#background, budget, log))
       this.#show(running, afterAsking(exit, killed))
   }
 
