@@ -7,8 +7,6 @@ const RANGES = [
   ...['192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/4', '240.0.0.0/4'],
   ...['::/96', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
 ] as const
-/** The last 32 bits of such an address are one of IPv4 (RFC 6052). */
-const NAT64 = /^64:ff9b::(?:([\da-f]{1,4}):)?([\da-f]{1,4})$/
 /** Names that are never registered for the public (RFC 6761, 6762, 8375, 9476). */
 const LOCAL_NAMES = /(?:^|\.)(?:localhost|local|internal|home\.arpa|test)$/
 
@@ -55,10 +53,24 @@ export function blockList(ranges: readonly string[]): BlockList {
 /** Is an address in a list, as it is or as the address of IPv4 that it stands for? */
 export function isIn(list: BlockList, address: string): boolean {
   const [plain = ''] = address.split('%') // Without its interface.
-  const [, high = '0', low] = NAT64.exec(plain.toLowerCase()) ?? []
-  const bits = low === undefined ? 0 : Number.parseInt(high, 16) * 65_536 + Number.parseInt(low, 16)
-  const inside = low && [24, 16, 8, 0].map((shift) => Math.floor(bits / 2 ** shift) % 256).join('.')
-  return list.check(inside || plain, familyOf(inside || plain))
+  const inside = translatedBy(plain)
+  return list.check(plain, familyOf(plain)) || (inside !== undefined && list.check(inside, 'ipv4'))
+}
+
+/**
+ * The address of IPv4 to which a network translates one of IPv6: its last 32 bits, of the prefix that all may use
+ * (RFC 6052) and of the one for a network's own use (RFC 8215). Undefined for all others.
+ */
+function translatedBy(address: string): string | undefined {
+  if (isIP(address) !== 6) return undefined
+  const written = new URL(`http://[${address}]/`).hostname.slice(1, -1)
+  const [left = [], right = []] = written.split('::').map((half) => half.split(':').filter(Boolean))
+  const groups = [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right]
+  const [first, second, third] = groups
+  const isGlobal = groups.slice(2, 6).every((group) => group === '0')
+  if (first !== '64' || second !== 'ff9b' || !(isGlobal || third === '1')) return undefined
+  const bytes = groups.slice(6).flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255])
+  return bytes.join('.')
 }
 
 const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')

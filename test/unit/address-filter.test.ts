@@ -69,6 +69,7 @@ it('refuses link-local addresses and metadata services by default, however they 
   for (const host of [
     ...['169.254.169.254', '2852039166', '0xa9.254.0251.254', '0xa9fea9fe', '169.254.43518', '169.254.169.254.'],
     ...['[::ffff:169.254.169.254]', '[::ffff:a9fe:a9fe]', '[64:ff9b::a9fe:a9fe]', '[::a9fe:a9fe]', '[fe80::1]'],
+    ...['[64:ff9b:1::a9fe:a9fe]', '[64:ff9b:1:2::a9fe:a9fe]', '[64:ff9b::169.254.1.2]', '[64:ff9b:0:0::a9fe:a9fe]'],
     ...['[febf::1]', '[2002:a9fe:a9fe::]', '[::ffff:0:a9fe:a9fe]'],
   ])
     expect({ host, why: why(host) }).toMatchObject({
@@ -79,7 +80,18 @@ it('refuses link-local addresses and metadata services by default, however they 
     ...['metadata.goog', 'instance-data', 'instance-data.ec2.internal', 'metadata'],
   ])
     expect({ host, why: why(host) }).toMatchObject({ why: expect.stringContaining('a metadata service (ALLOW_') })
-  for (const host of ['127.0.0.1', 'localhost', '10.1.2.3', '[::1]', '[fd00::1]', '100.100.100.201', '8.8.8.8', 'nas'])
+  for (const host of [
+    '127.0.0.1',
+    'localhost',
+    '10.1.2.3',
+    '[::1]',
+    '[fd00::1]',
+    '100.100.100.201',
+    '8.8.8.8',
+    'nas',
+    '[64:ff9b:1::808:808]',
+    '[64:ff9b:2::a9fe:a9fe]',
+  ])
     expect({ host, why: why(host) }).toEqual({ host, why: undefined })
   expect(why('169.254.169.254', '169.254.0.0/16')).toBeUndefined()
   expect(why('169.254.169.254', '169.254.169.254:80')).toBeUndefined()

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { frontMatter, mainPart } from '../../src/plugins/markdown/article.ts'
 import { toMarkdown } from '../../src/plugins/markdown/to-markdown.ts'
 import { extractArticle } from '../../src/plugins/readability/extract-article.ts'
+import { inertArticle } from '../../src/plugins/readability/inert-article.ts'
 import { surveyPage } from '../../src/plugins/readability/survey.ts'
 
 describe('an article as Markdown', () => {
@@ -14,6 +15,13 @@ describe('an article as Markdown', () => {
     ['<ul><li>a<ul><li>b</li></ul></li></ul>', '-   a\n    -   b'],
     ['<ul><li><input type=checkbox checked> a</li></ul>', '-   [x] a'],
     ['<blockquote><p>a</p></blockquote>', '> a'],
+    [
+      '<p>&lt;img src=x onerror=y&gt; 1 < 2 &lt;!-- &lt;/p> <code>&lt;b&gt;</code>',
+      '\\<img src=x onerror=y> 1 < 2 \\<!-- \\</p> `<b>`',
+    ],
+    ['<a href="http://a/b (c)" title=\'\\") <img src=x>\'>d</a>', '[d](http://a/b%20\\(c\\) "\\\\\\") <img src=x>")'],
+    ['<img src="http://a/b>" alt="](x) <i>" title="&#10;&#10;t">', '![\\](x) \\<i>](http://a/b%3E "t")'],
+    ['<pre data-language="a`\n<b>">c</pre>', '```\nc\n```'],
     ['', ''],
   ])('%j is %j', (html, markdown) => {
     expect(toMarkdown(html)).toBe(markdown)
@@ -29,6 +37,11 @@ describe('an article as Markdown', () => {
     ['<tr><td><ul><li>a<li>b', '|  |\n| --- |\n| -   a<br>-   b |'],
   ])('a table of %j is %j', (rows, markdown) => {
     expect(toMarkdown(`<table>${rows}</table>`)).toBe(markdown)
+  })
+
+  it('has the addresses that pictures had, and none that the page gives out for one of ours', () => {
+    const given = '<img src="http://a/p.png"><img src="data:," data-src="file://host/x"><p data-src="y">z</p>'
+    expect(mainPart(`<main>${inertArticle(given)}</main>`)).toBe('<img src="http://a/p.png"><img src="data:,"><p>z</p>')
   })
 
   it('has every row of a long table, in time', () => {

@@ -3,6 +3,9 @@ import type { Element } from './element.ts'
 import { addTables, withoutMarks } from './tables.ts'
 
 const MOST_BLANKS = 200
+/** What Markdown takes for HTML, which whoever shows it may run. */
+const TAG = /<(?=[a-z!?/])/gi
+const LANGUAGE = /^[\w+#.-]{1,40}$/
 const LONG_BLANK = /(?<!\s)\s{200,}/g
 
 /** Markdown (GitHub's) of an HTML fragment with absolute links, in time linear to its size. */
@@ -14,7 +17,20 @@ export function toMarkdown(html: string): string {
     hr: '---',
     emDelimiter: '*',
   })
+  const ofMarkdown = service.escape.bind(service)
+  service.escape = (text) => ofMarkdown(text).replace(TAG, '\\<')
   addTables(service)
+  service.addRule('link', {
+    filter: (node) => node.nodeName === 'A' && attribute(node, 'href') !== '',
+    replacement: (content, node) => `[${content}](${address(attribute(node, 'href'))}${titleOf(node)})`,
+  })
+  service.addRule('picture', {
+    filter: 'img',
+    replacement(_content, node) {
+      const src = attribute(node, 'src')
+      return src === '' ? '' : `![${service.escape(attribute(node, 'alt'))}](${address(src)}${titleOf(node)})`
+    },
+  })
   service.addRule('codeBlock', {
     filter: 'pre',
     replacement: (_content, node) => codeBlock(node as unknown as Element),
@@ -40,7 +56,20 @@ function codeBlock(pre: Element): string {
   const code = (pre.textContent ?? '').replace(/^\n|(?<!\s)\s+$/g, '')
   const longest = Math.max(2, ...[...code.matchAll(/^ {0,3}(`{3,})/gm)].map(([, ticks]) => ticks!.length))
   const fence = '`'.repeat(longest + 1)
-  return `\n\n${fence}${pre.getAttribute('data-language') ?? ''}\n${code}\n${fence}\n\n`
+  const language = pre.getAttribute('data-language') ?? ''
+  return `\n\n${fence}${LANGUAGE.test(language) ? language : ''}\n${code}\n${fence}\n\n`
+}
+
+/** An attribute in one line. */
+function attribute(node: unknown, name: string): string {
+  return ((node as Element).getAttribute(name) ?? '').replace(/\s+/g, ' ').trim()
+}
+
+const address = (url: string) => url.replace(/[ <>\\]/g, encodeURIComponent).replace(/[()]/g, '\\$&')
+
+function titleOf(node: unknown): string {
+  const title = attribute(node, 'title')
+  return title === '' ? '' : ` "${title.replace(/[\\"]/g, '\\$&')}"`
 }
 
 function isPermalink({ parentNode, textContent }: Element): boolean {
