@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { existsSync, globSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { constants, gunzipSync } from 'node:zlib'
 import { newFolder } from '../support/folders.ts'
 import { TestHome } from '../support/homes.ts'
 import { killAll, processesOf } from '../support/processes.ts'
@@ -8,6 +9,24 @@ import { eventually } from '../support/program.ts'
 
 /** Who has this is logged in: it is in the persona, in the environment and in the user's folder, and nowhere else. */
 export const SECRET = `secret-${createHash('sha256').update(String(process.pid)).digest('hex').slice(0, 24)}`
+
+/** What is in a file, and in the parts of it that are packed. */
+function unpacked(file: string): Buffer {
+  const bytes = readFileSync(file)
+  if (!/\.(?:gz|wacz)$/.test(file)) return bytes
+  // A WACZ has its WARC packed in itself: each record of one begins like this.
+  const parts = [bytes]
+  const record = Buffer.from([0x1f, 0x8b, 8])
+  for (let at = bytes.indexOf(record); at >= 0; at = bytes.indexOf(record, at + 1)) {
+    try {
+      parts.push(gunzipSync(bytes.subarray(at), { finishFlush: constants.Z_SYNC_FLUSH }))
+      if (file.endsWith('.gz')) break // All that follow are in it.
+    } catch {
+      // These bytes began none.
+    }
+  }
+  return Buffer.concat(parts)
+}
 
 /** A data dir with its own server in a house with other rooms, which are not to be entered. */
 export class House {
@@ -61,15 +80,20 @@ export class House {
     return now === this.#outside ? [] : [`outside of the data dir: ${now}, and was ${this.#outside}`]
   }
 
-  /** Files of the archive that have the secret in them. */
+  /** Files of the data dir that have the secret in them, packed or not; the persona and the database may have it. */
   leaks(): string[] {
     const { dataDir } = this.home
-    const files = globSync(['archive/**/*', 'logs/**/*', 'index.html', 'archive/**/.*'], { cwd: dataDir })
-    const mark = Buffer.from(SECRET)
-    return files.filter((file) => {
-      const path = join(dataDir, file)
-      return existsSync(path) && statSync(path).isFile() && readFileSync(path).includes(mark)
-    })
+    const isKept = (path: string) => /^(?:personas|postgres|\.hooks-\d+\/(?:personas|own))(?:\/|$)/.test(path)
+    const found: string[] = []
+    const folders = ['']
+    for (const folder of folders)
+      for (const entry of readdirSync(join(dataDir, folder), { withFileTypes: true })) {
+        const path = join(folder, entry.name)
+        if (isKept(path)) continue
+        if (entry.isDirectory()) folders.push(path)
+        else if (entry.isFile() && unpacked(join(dataDir, path)).includes(SECRET)) found.push(path)
+      }
+    return found
   }
 
   /** Ends what is left and removes the house. @returns what was left */

@@ -1,7 +1,7 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FORMATS } from '../../src/importers/formats.ts'
-import { collection07, collection09 } from '../support/archivebox.ts'
+import { changeIndex, collection07, collection09 } from '../support/archivebox.ts'
 import { noBrowser } from '../support/browser.ts'
 import { EXPORTS } from '../support/exports.ts'
 import { type Call, WITH_BROWSER } from '../support/program.ts'
@@ -116,7 +116,23 @@ export async function collectionRound(chance: Chance, house: House): Promise<Rou
   } catch {
     // A name that no file system takes.
   }
-  const broken = await fair(house, ['add', '--from-archivebox', folder])
+  // The house has private files beside the collection (House).
+  const outside = chance.of(['../..', '../../private.txt', '../../../user', '1500000000.0/../../../user', '/etc', name])
+  if (chance.onceIn(2))
+    symlinkSync(outside, join(folder, 'archive', chance.of(['1530000000.0.pdf', 'media', '1', 'x'])))
+  const own = globSync('archive/**/*', { cwd: folder, withFileTypes: true }).filter((entry) => entry.isDirectory())
+  const place = chance.of(own)
+  symlinkSync(
+    `${chance.of(['../', '../../', '../../../'])}../private.txt`,
+    join(place.parentPath, place.name, 'linked'),
+  )
+  if (chance.onceIn(2)) {
+    const path = outside.replaceAll("'", '').replaceAll('\0', '')
+    changeIndex(folder, `update core_snapshot set timestamp = '${path}' where rowid = ${1 + chance.below(4)}`)
+    if (make === collection09) changeIndex(folder, `update auth_user set username = '${path}'`)
+  }
+  const link = chance.onceIn(3) ? ['--link'] : []
+  const broken = await fair(house, ['add', '--from-archivebox', folder, ...link])
   // What was not archived there is queued: nobody is to be asked for it.
   const queued = await house.home.query<{ id: string }>(`select id from crawl where status <> 'sealed'`)
   if (queued.length > 0) broken.push(...(await fair(house, ['crawl', 'cancel', ...queued.map(({ id }) => id)])))
