@@ -45,9 +45,9 @@ export async function runHooks(
     runsBefore: () => false,
     hasBackground,
     reap: async () => [],
-    endBackground: async () => {
+    async *endBackground() {
       steps.push('end background')
-      return []
+      yield* [] // None was there.
     },
   }
   const results = {
