@@ -118,14 +118,15 @@ export async function collectionRound(chance: Chance, house: House): Promise<Rou
   }
   // The house has private files beside the collection (House).
   const outside = chance.of(['../..', '../../private.txt', '../../../user', '1500000000.0/../../../user', '/etc', name])
-  if (chance.onceIn(2))
-    symlinkSync(outside, join(folder, 'archive', chance.of(['1530000000.0.pdf', 'media', '1', 'x'])))
   const own = globSync('archive/**/*', { cwd: folder, withFileTypes: true }).filter((entry) => entry.isDirectory())
   const place = chance.of(own)
   symlinkSync(
     `${chance.of(['../', '../../', '../../../'])}../private.txt`,
     join(place.parentPath, place.name, 'linked'),
   )
+  // Behind it, for what is looked for in there follows links.
+  if (chance.onceIn(2))
+    symlinkSync(outside, join(folder, 'archive', chance.of(['1530000000.0.pdf', 'media', '1', 'x'])))
   if (chance.onceIn(2)) {
     const path = outside.replaceAll("'", '').replaceAll('\0', '')
     changeIndex(folder, `update core_snapshot set timestamp = '${path}' where rowid = ${1 + chance.below(4)}`)
