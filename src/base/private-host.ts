@@ -7,11 +7,19 @@ const RANGES = [
   ...['192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/4', '240.0.0.0/4'],
   ...['::/96', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
 ] as const
+/**
+ * Such an address, in 32 digits, has one of IPv4 in it: what IPv6 writes of IPv4's, and NAT64 (RFC 4291, 6052, 8215) at
+ * its end, 6to4 (RFC 3056) behind its prefix.
+ */
+const EMBEDDED =
+  /^(?:(?:0{24}|0{20}f{4}|0{16}f{4}0{4}|0064ff9b0{16}|0064ff9b0001.{12})(?<last>.{8})|2002(?<first>.{8}).{20})$/
+/** Teredo (RFC 4380) has it at its end with all bits inverted. */
+const TEREDO = /^20010{4}.{16}(.{8})$/
 /** Names that are never registered for the public (RFC 6761, 6762, 8375, 9476). */
 const LOCAL_NAMES = /(?:^|\.)(?:localhost|local|internal|home\.arpa|test)$/
 
-/** Of one link only (RFC 3927, RFC 4291), also as IPv6 writes what is IPv4's: clouds answer their machines there. */
-const LINK_LOCAL = ['169.254.0.0/16', 'fe80::/10', '::169.254.0.0/112', '::ffff:0:169.254.0.0/112', '2002:a9fe::/32']
+/** Of one link only (RFC 3927, RFC 4291): clouds answer their machines there. */
+const LINK_LOCAL = ['169.254.0.0/16', 'fe80::/10']
 /** Elsewhere clouds answer there: Alibaba, Oracle, Azure; Amazon's and Google's by IPv6. */
 const METADATA = ['100.100.100.200', '192.0.0.192', '168.63.129.16', 'fd00:ec2::/32', 'fd20:ce::254']
 /** Names of these services. */
@@ -53,24 +61,28 @@ export function blockList(ranges: readonly string[]): BlockList {
 /** Is an address in a list, as it is or as the address of IPv4 that it stands for? */
 export function isIn(list: BlockList, address: string): boolean {
   const [plain = ''] = address.split('%') // Without its interface.
-  const inside = translatedBy(plain)
-  return list.check(plain, familyOf(plain)) || (inside !== undefined && list.check(inside, 'ipv4'))
+  if (list.check(plain, familyOf(plain))) return true
+  const inside = isIP(plain) === 6 ? embeddedIn(plain) : undefined
+  return inside !== undefined && list.check(inside, 'ipv4')
 }
 
-/**
- * The address of IPv4 to which a network translates one of IPv6: its last 32 bits, of the prefix that all may use
- * (RFC 6052) and of the one for a network's own use (RFC 8215). Undefined for all others.
- */
-function translatedBy(address: string): string | undefined {
-  if (isIP(address) !== 6) return undefined
-  const written = new URL(`http://[${address}]/`).hostname.slice(1, -1)
-  const [left = [], right = []] = written.split('::').map((half) => half.split(':').filter(Boolean))
-  const groups = [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right]
-  const [first, second, third] = groups
-  const isGlobal = groups.slice(2, 6).every((group) => group === '0')
-  if (first !== '64' || second !== 'ff9b' || !(isGlobal || third === '1')) return undefined
-  const bytes = groups.slice(6).flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255])
-  return bytes.join('.')
+/** The address of IPv4 that one of IPv6 leads to by itself. */
+function embeddedIn(address: string): string | undefined {
+  const digits = digitsOf(address)
+  const { last, first } = EMBEDDED.exec(digits)?.groups ?? {}
+  const [, inverted] = TEREDO.exec(digits) ?? []
+  const found = last ?? first ?? inverted
+  if (found === undefined) return undefined
+  const mask = inverted === undefined ? 0 : 255
+  return [0, 2, 4, 6].map((at) => Number.parseInt(found.slice(at, at + 2), 16) ^ mask).join('.')
+}
+
+/** All 32 digits of an address of IPv6, however it is written. */
+function digitsOf(address: string): string {
+  const shortest = new URL(`http://[${address}]`).hostname.slice(1, -1)
+  const [head = [], tail = []] = shortest.split('::').map((part) => (part === '' ? [] : part.split(':')))
+  const zeros = Array<string>(8 - head.length - tail.length).fill('0')
+  return [...head, ...zeros, ...tail].map((group) => group.padStart(4, '0')).join('')
 }
 
 const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')

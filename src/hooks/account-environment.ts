@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { codeOf } from '../base/errors.ts'
 import { personaFiles } from '../base/persona/files.ts'
 import { sha256Of } from '../base/sha256.ts'
 import type { AccountSwitch } from '../processes/containment/account-switch.ts'
@@ -72,12 +73,18 @@ function personaCopies(env: Readonly<Record<string, string>>, account: AccountSw
   return Object.fromEntries(Object.entries(paths).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
-/** Removes the copies of all personas, if there are any, while no hook runs that needs one. */
+/**
+ * Removes the copies of all personas, while no hook runs that needs one. Where their folder is gone, maybe with the
+ * whole data dir, there is nothing to do: whoever cleans up has a better error to tell.
+ */
 export function forgetPersonas(account: AccountSwitch | undefined): void {
   if (!account) return
   const folder = join(dirname(account.folder), 'personas')
-  const names = existsSync(folder) ? readdirSync(folder) : []
-  for (const name of names) rmSync(join(folder, name), { recursive: true, force: true })
+  try {
+    for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
+  } catch (error) {
+    if (!['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) throw error
+  }
 }
 
 /** Copies a file for an account, unless its copy is as new; removes the copy of one that is gone. */

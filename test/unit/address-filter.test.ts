@@ -34,7 +34,8 @@ it('knows the addresses of a network of one’s own in all their spellings', () 
   for (const address of [
     ...['127.0.0.1', '10.1.2.3', '172.16.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '0.0.0.0', '224.0.0.1'],
     ...['::1', '::', '::ffff:10.0.0.1', '::ffff:a00:1', '::7f00:1', '64:ff9b::a00:1', '64:ff9b::1', '2002:a00:1::'],
-    ...['fd00:ec2::254', 'fe80::1%eth0', 'fec0::1', 'ff02::1'],
+    ...['fd00:ec2::254', 'fe80::1%eth0', 'fec0::1', 'ff02::1', '64:ff9b:1::808:808', '::ffff:0:10.0.0.1'],
+    ...['64:ff9b:0:0::10.0.0.1', '64:FF9B::0A00:1'],
   ])
     expect({ address, isPrivate: isPrivateAddress(address) }).toEqual({ address, isPrivate: true })
   for (const address of ['8.8.8.8', '100.128.0.1', '172.32.0.1', '2606:4700::1111', '64:ff9b::808:808'])
@@ -69,31 +70,43 @@ it('refuses link-local addresses and metadata services by default, however they 
   for (const host of [
     ...['169.254.169.254', '2852039166', '0xa9.254.0251.254', '0xa9fea9fe', '169.254.43518', '169.254.169.254.'],
     ...['[::ffff:169.254.169.254]', '[::ffff:a9fe:a9fe]', '[64:ff9b::a9fe:a9fe]', '[::a9fe:a9fe]', '[fe80::1]'],
-    ...['[64:ff9b:1::a9fe:a9fe]', '[64:ff9b:1:2::a9fe:a9fe]', '[64:ff9b::169.254.1.2]', '[64:ff9b:0:0::a9fe:a9fe]'],
-    ...['[febf::1]', '[2002:a9fe:a9fe::]', '[::ffff:0:a9fe:a9fe]'],
+    ...['[febf::1]', '[2002:a9fe:a9fe::]', '[::ffff:0:a9fe:a9fe]', '[64:ff9b:1::a9fe:a9fe]'],
+    ...[
+      '[64:ff9b:1:2:3::a9fe:a9fe]',
+      '[64:ff9b::169.254.1.2]',
+      '[2001::5601:5601]',
+      '[2001:0:808:808:8000:63bf:5601:5601]',
+    ],
   ])
     expect({ host, why: why(host) }).toMatchObject({
       why: expect.stringMatching(/^refused: \S+ is a link-local address \(ALLOW_PRIVATE_HOSTS opens it\)$/),
     })
   for (const host of [
     ...['100.100.100.200', '1684301000', '[::ffff:100.100.100.200]', '[fd00:ec2::254]', 'METADATA.google.internal.'],
-    ...['metadata.goog', 'instance-data', 'instance-data.ec2.internal', 'metadata'],
+    ...['[64:ff9b::6464:64c8]', '[64:ff9b:1::6464:64c8]', '[2001:0:1:2:3:4:9b9b:9b37]', '[2002:6464:64c8::1]'],
+    ...[
+      '[::6464:64c8]',
+      '[::ffff:0:c000:c0]',
+      'metadata.goog',
+      'instance-data',
+      'instance-data.ec2.internal',
+      'metadata',
+    ],
   ])
     expect({ host, why: why(host) }).toMatchObject({ why: expect.stringContaining('a metadata service (ALLOW_') })
+  for (const host of ['127.0.0.1', 'localhost', '10.1.2.3', '[::1]', '[fd00::1]', '100.100.100.201', '8.8.8.8', 'nas'])
+    expect({ host, why: why(host) }).toEqual({ host, why: undefined })
+  // What looks like one, but is elsewhere in the address, or not inverted.
   for (const host of [
-    '127.0.0.1',
-    'localhost',
-    '10.1.2.3',
-    '[::1]',
-    '[fd00::1]',
-    '100.100.100.201',
-    '8.8.8.8',
-    'nas',
     '[64:ff9b:1::808:808]',
     '[64:ff9b:2::a9fe:a9fe]',
+    '[2001::a9fe:a9fe]',
+    '[2001:db8::5601:5601]',
+    '[2003:a9fe:a9fe::]',
   ])
     expect({ host, why: why(host) }).toEqual({ host, why: undefined })
   expect(why('169.254.169.254', '169.254.0.0/16')).toBeUndefined()
+  expect(why('[2001::5601:5601]', '169.254.0.0/16')).toBeUndefined()
   expect(why('169.254.169.254', '169.254.169.254:80')).toBeUndefined()
   expect(why('169.254.169.254:81', '169.254.169.254:80')).toBeDefined()
   expect(why('metadata.google.internal', 'Metadata.Google.internal')).toBeUndefined()
@@ -103,6 +116,8 @@ it('keeps a browser from them by rules that leave the exceptions, and those of t
   const rules = (allowed: string, ...given: string[]) =>
     hostRules(AddressFilter.from({ ALLOW_PRIVATE_HOSTS: allowed }), given)
   expect(rules('')).toEqual([expect.stringContaining('MAP 169.254.* ~NOTFOUND,')])
+  for (const address of ['64:ff9b:1:*a9fe:*', '2001::*5601:????', '2001:0:*9b9b:9b37', '2002:a9fe:*:*'])
+    expect(rules('')).toEqual([expect.stringContaining(`MAP ${address} ~NOTFOUND,`)])
   expect(rules('169.254.1.1:80,[fe80::1]')).toEqual([
     expect.stringMatching(/MAP 169\.254\.\*.*,EXCLUDE 169\.254\.1\.1,EXCLUDE fe80::1$/),
   ])

@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { forgetPersonas } from '../../src/hooks/account-environment.ts'
 import { findPlugins, selectHooks } from '../../src/hooks/discover.ts'
 import { hookEnvironment } from '../../src/hooks/environment.ts'
 
@@ -109,4 +110,15 @@ describe('the environment of a hook', () => {
     const env = environment({ PYTHONPATH: '/mine' }, `${site}/suite/plugins`)
     expect(env).toMatchObject({ PYTHON_BINARY: python, PYTHONPATH: `${join(dir, site)}:/mine` })
   })
+})
+
+it('copies of personas are removed, and no folder of them is no error', () => {
+  const account = { folder: join(dir, 'data/own'), argv: [], name: 'nobody', uid: 1, gid: 1 }
+  put('data/personas/known/cookies.txt')
+  forgetPersonas(account)
+  expect(readdirSync(join(dir, 'data/personas'))).toEqual([])
+  rmSync(join(dir, 'data'), { recursive: true })
+  expect(() => forgetPersonas(account)).not.toThrow()
+  put('data')
+  expect(() => forgetPersonas(account)).not.toThrow()
 })

@@ -2,13 +2,16 @@ import { isIP } from 'node:net'
 import type { AddressFilter } from '../../../base/address-filter.ts'
 import { METADATA_NAMES } from '../../../base/private-host.ts'
 
+/** What ends an address of IPv6 that stands for one of IPv4; with Teredo's all bits are inverted. */
+const LOWS = ['a9fe:*', '6464:64c8', 'c000:c0', 'a83f:8110']
+const INVERTED = ['5601:????', '9b9b:9b37', '3fff:ff3f', '57c0:7eef']
 /** As Chromium writes the addresses that `machineServiceAt` knows (`?` is one character, or none). */
 const ADDRESSES = [
-  ...['169.254.*', 'fe8?:*', 'fe9?:*', 'fea?:*', 'feb?:*', 'fd00:ec2:*', 'fd20:ce::254', '2002:a9fe:*'],
+  ...['169.254.*', 'fe8?:*', 'fe9?:*', 'fea?:*', 'feb?:*', 'fd00:ec2:*', 'fd20:ce::254'],
   ...['100.100.100.200', '192.0.0.192', '168.63.129.16'],
-  ...['::', '::ffff:', '::ffff:0:', '64:ff9b::'].flatMap((prefix) =>
-    ['a9fe:*', '6464:64c8', 'c000:c0', 'a83f:8110'].map((low) => prefix + low),
-  ),
+  ...['::', '::ffff:', '::ffff:0:', '64:ff9b::', '64:ff9b:1:*'].flatMap((start) => LOWS.map((low) => start + low)),
+  ...LOWS.map((low) => `2002:${low}:*`),
+  ...['2001::*', '2001:0:*'].flatMap((start) => INVERTED.map((low) => start + low)),
 ]
 const OPTION = '--host-resolver-rules='
 
