@@ -19,8 +19,12 @@ describe('an article as Markdown', () => {
       '<p>&lt;img src=x onerror=y&gt; 1 < 2 &lt;!-- &lt;/p> <code>&lt;b&gt;</code>',
       '\\<img src=x onerror=y> 1 < 2 \\<!-- \\</p> `<b>`',
     ],
-    ['<a href="http://a/b (c)" title=\'\\") <img src=x>\'>d</a>', '[d](http://a/b%20\\(c\\) "\\\\\\") <img src=x>")'],
+    ['<a href="http://a/b (c)" title=\'\\") <img src=x>\'>d</a>', '[d](http://a/b%20\\(c\\) "\\\\\\") \\<img src=x>")'],
     ['<img src="http://a/b>" alt="](x) <i>" title="&#10;&#10;t">', '![\\](x) \\<i>](http://a/b%3E "t")'],
+    ['<code>a</code><span><code>`&lt;img></code></span>', '`a` `` `<img> ``'],
+    ['<code>x|&lt;i></code><br>:--|:--', '`x|<i>`  \n:--\\|:--'],
+    ['<code> a </code><code>``</code><code> </code>', '`a` ``` `` ```'],
+    ['<pre>\t```\n<i></pre>', '````\n\t```\n````'],
     ['<pre data-language="a`\n<b>">c</pre>', '```\nc\n```'],
     ['', ''],
   ])('%j is %j', (html, markdown) => {
@@ -62,6 +66,7 @@ describe('an article as Markdown', () => {
     expect(frontMatter(about, 'http://b.test/')).toBe(
       '---\ntitle: "A \\"b\\" *c*"\nauthor: "Ada K"\nurl: "http://a.test/"\n---\n\n# A "b" \\*c\\*\n\n',
     )
+    expect(frontMatter('{"title":"<i>"}', 'u')).toBe('---\ntitle: "\\u003ci>"\nurl: "u"\n---\n\n# \\<i>\n\n')
     expect(frontMatter('broken', 'http://b.test/')).toBe('---\nurl: "http://b.test/"\n---\n\n')
     expect(mainPart('<body><main>\n<p>a</main></body>')).toBe('\n<p>a')
     expect(mainPart('<p>a')).toBe('<p>a')

@@ -14,7 +14,8 @@ export function frontMatter(about: string | undefined, url: string): string {
   const text = (value: unknown) => (typeof value === 'string' ? value.replace(/\s+/g, ' ').trim() : '')
   const lines = Object.entries({ ...KEYS, url: 'url' }).flatMap(([key, name]) => {
     const value = text(key === 'url' ? (known['url'] ?? url) : own(known, key))
-    return value === '' ? [] : [`${name}: ${JSON.stringify(value)}`] // A string of JSON is one of YAML.
+    // A string of JSON is one of YAML; whoever knows no YAML in front of a text sees no tag in it, either.
+    return value === '' ? [] : [`${name}: ${JSON.stringify(value).replaceAll('<', '\\u003c')}`]
   })
   const title = text(known['title'])
   return `---\n${lines.join('\n')}\n---\n\n${title === '' ? '' : `# ${title.replace(/([\\`*_[\]<])/g, '\\$1')}\n\n`}`

@@ -7,7 +7,7 @@ import type { Element } from './element.ts'
 const CELL = '\ufdd0'
 const ROW = '\ufdd1'
 const HEAD = '\ufdd2'
-const MARKS = /[\ufdd0-\ufdd2]/g
+const MARKS = /[\ufdd0-\ufdd3]/g
 
 const MOST_COLUMNS = 100
 /** A table with these in it arranges a page rather than data. */

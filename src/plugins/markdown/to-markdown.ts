@@ -5,6 +5,10 @@ import { addTables, withoutMarks } from './tables.ts'
 const MOST_BLANKS = 200
 /** What Markdown takes for HTML, which whoever shows it may run. */
 const TAG = /<(?=[a-z!?/])/gi
+/** What a table has below its head. */
+const RULE = /^[\s:|-]+$/
+/** At both ends of code within a line: no character of any text (tables.ts). */
+const SPAN = '\ufdd3'
 const LANGUAGE = /^[\w+#.-]{1,40}$/
 const LONG_BLANK = /(?<!\s)\s{200,}/g
 
@@ -18,7 +22,10 @@ export function toMarkdown(html: string): string {
     emDelimiter: '*',
   })
   const ofMarkdown = service.escape.bind(service)
-  service.escape = (text) => ofMarkdown(text).replace(TAG, '\\<')
+  service.escape = (text) => {
+    const escaped = ofMarkdown(text).replace(TAG, '\\<')
+    return RULE.test(text) ? escaped.replaceAll('|', '\\|') : escaped
+  }
   addTables(service)
   service.addRule('link', {
     filter: (node) => node.nodeName === 'A' && attribute(node, 'href') !== '',
@@ -43,18 +50,33 @@ export function toMarkdown(html: string): string {
     filter: (node) => node.nodeName === 'INPUT' && (node as unknown as Element).getAttribute('type') === 'checkbox',
     replacement: (_content, node) => ((node as unknown as Element).getAttribute('checked') === null ? '[ ]' : '[x]'),
   })
+  service.addRule('code', {
+    filter: (node) => node.nodeName === 'CODE' && node.parentNode?.nodeName !== 'PRE',
+    replacement: (content) => (content.trim() === '' ? content : SPAN + codeSpan(content) + SPAN),
+  })
   // The sign beside a heading by which it can be linked.
   service.addRule('permalink', {
     filter: (node) => node.nodeName === 'A' && isPermalink(node as unknown as Element),
     replacement: () => '',
   })
   // Turndown looks for the end of a run of blanks from each of them.
-  return service.turndown(withoutMarks(html).replace(LONG_BLANK, (run) => run.slice(0, MOST_BLANKS))).trim()
+  const text = service.turndown(withoutMarks(html).replace(LONG_BLANK, (run) => run.slice(0, MOST_BLANKS))).trim()
+  // Two spans side by side would be read as one.
+  return text.replaceAll(SPAN + SPAN, ' ').replaceAll(SPAN, '')
+}
+
+/** Code within a line, between more backticks than it has in a row. */
+function codeSpan(text: string): string {
+  const code = text.replace(/\r?\n|\r/g, ' ')
+  const longest = Math.max(0, ...[...code.matchAll(/`+/g)].map(([ticks]) => ticks.length))
+  const ticks = '`'.repeat(longest + 1)
+  const blank = /^`|`$|^ .*[^ ].* $/.test(code) ? ' ' : ''
+  return ticks + blank + code + blank + ticks
 }
 
 function codeBlock(pre: Element): string {
   const code = (pre.textContent ?? '').replace(/^\n|(?<!\s)\s+$/g, '')
-  const longest = Math.max(2, ...[...code.matchAll(/^ {0,3}(`{3,})/gm)].map(([, ticks]) => ticks!.length))
+  const longest = Math.max(2, ...[...code.matchAll(/^[ \t]*(`{3,})/gm)].map(([, ticks]) => ticks!.length))
   const fence = '`'.repeat(longest + 1)
   const language = pre.getAttribute('data-language') ?? ''
   return `\n\n${fence}${LANGUAGE.test(language) ? language : ''}\n${code}\n${fence}\n\n`
@@ -65,11 +87,11 @@ function attribute(node: unknown, name: string): string {
   return ((node as Element).getAttribute(name) ?? '').replace(/\s+/g, ' ').trim()
 }
 
-const address = (url: string) => url.replace(/[ <>\\]/g, encodeURIComponent).replace(/[()]/g, '\\$&')
+const address = (url: string) => url.replace(/[\s<>\\`\p{Cc}]/gu, encodeURIComponent).replace(/[()]/g, '\\$&')
 
 function titleOf(node: unknown): string {
   const title = attribute(node, 'title')
-  return title === '' ? '' : ` "${title.replace(/[\\"]/g, '\\$&')}"`
+  return title === '' ? '' : ` "${title.replace(/[\\"<`]/g, '\\$&')}"`
 }
 
 function isPermalink({ parentNode, textContent }: Element): boolean {
