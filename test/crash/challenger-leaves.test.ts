@@ -115,9 +115,9 @@ describe.concurrent('a challenger that ends before it leads', () => {
 
   it('of two, the older one of which has not led yet, leaves the other to lead', async () => {
     const home = await homes.make()
-    const first = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'gate.registered=sleep:500' } })
+    const first = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'gate.registered=sleep:3000' } })
     await eventually(async () => (await openRows(home)).length === 1)
-    const second = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'gate.looked=sleep:2000' } })
+    const second = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'gate.looked=sleep:60000' } })
     await first.says(/a newer runner \(pid \d+\) is taking over/)
     second.signal('SIGKILL')
     await leads(home, first)
