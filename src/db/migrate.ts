@@ -41,9 +41,9 @@ export async function schemaVersion(db: Database): Promise<number> {
 /**
  * Brings the schema up to date; safe to call from many processes at once. Returns the names that were applied. Waits a
  * moment for a runner of an older program to end, whose schema must not change under it.
- * @param settle called with what the schema was before, 0 for an empty database, in the transaction that changes it
  * Throws AppError when it does not end, and when the database was migrated by a newer program: an older one must not
  * write to it.
+ * @param settle called with what the schema was before, 0 for an empty database, in the transaction that changes it
  */
 export async function migrate(
   db: Database,

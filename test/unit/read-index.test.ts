@@ -46,6 +46,20 @@ it('a reader that is stuck is killed; one that waits for us is not', async () =>
   await expectNone()
 })
 
+it('a snapshot that would fill the memory is refused in words', async () => {
+  const other = newFolder()
+  try {
+    collection07(other)
+    changeIndex(other, `update core_snapshot set title = printf('%.*c', 11000000, 'x')`)
+    const read = async () => {
+      for await (const _ of readIndex(join(other, 'index.sqlite3'))) expect.unreachable()
+    }
+    await expect(read()).rejects.toThrow('one of its snapshots has more than 10 MB of records')
+  } finally {
+    rmSync(other, { recursive: true, force: true })
+  }
+})
+
 it('a reader that nobody reads any more ends', async () => {
   for await (const _ of readIndex(index)) break
   await expectNone()

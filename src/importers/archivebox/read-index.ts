@@ -32,6 +32,7 @@ export async function* readIndex(file: string, silentMs = SILENT_MS): AsyncGener
 /** What a process writes. Throws an Error when it is silent for so long while somebody waits, or fails. */
 async function* outputOf(child: ReadableChild, silentMs: number): AsyncGenerator<string> {
   const ended = once(child, 'close') as Promise<[number | null]>
+  ended.catch(() => {}) // It may not even begin: that is thrown below.
   let words = ''
   child.stderr.setEncoding('utf8').on('data', (piece: string) => {
     words = (words + piece).slice(-1_000)
@@ -52,6 +53,7 @@ async function* outputOf(child: ReadableChild, silentMs: number): AsyncGenerator
 type Written<T> = { readonly [K in keyof T]: T[K] extends Date | undefined ? string | undefined : T[K] }
 
 function snapshotOf(line: string): SourceSnapshot {
+  if (!line.endsWith('}')) throw new Error('one of its snapshots has more than 10 MB of records') // lines.ts cut it.
   const snapshot = JSON.parse(line) as Omit<Written<SourceSnapshot>, 'results'> & { results: Written<SourceResult>[] }
   const date = (text: string | undefined) => (text === undefined ? undefined : new Date(text))
   return {

@@ -40,7 +40,7 @@ const EMPTY = `(() => {
 export async function emptySecretFields(tab: Tab): Promise<void> {
   await emptyIn(tab, await framesOf(tab))
   // Of one that is gone, or does not answer, nothing can be emptied.
-  for (const { session } of tab.inner.frames)
+  for (const session of tab.inner.frames)
     await tab
       .within(
         framesOf(session).then((frames) => emptyIn(session, frames)),

@@ -8,13 +8,6 @@ export interface InnerTarget {
   readonly url: string
 }
 
-/** A frame that has a process of its own: so have those in it that are of its site. */
-export interface InnerFrame {
-  readonly session: Session
-  /** Of the outermost document in it. */
-  readonly frameId: string
-}
-
 /** Does something with a target before a script of it runs. */
 type Prepare = (target: InnerTarget) => Promise<void>
 
@@ -25,7 +18,7 @@ type Prepare = (target: InnerTarget) => Promise<void>
 export class InnerTargets {
   readonly #preparing: Prepare[] = []
   /** By their sessions. */
-  readonly #frames = new Map<string, InnerFrame>()
+  readonly #frames = new Map<string, Session>()
   readonly #leaving: ((session: Session) => void)[] = []
 
   /** @param page its session, which must be told ATTACH */
@@ -34,7 +27,7 @@ export class InnerTargets {
   }
 
   /** The frames that are there now. */
-  get frames(): readonly InnerFrame[] {
+  get frames(): readonly Session[] {
     return [...this.#frames.values()]
   }
 
@@ -52,12 +45,12 @@ export class InnerTargets {
     outer.on('Target.detachedFromTarget', ({ sessionId }) => {
       const frame = this.#frames.get(sessionId)
       this.#frames.delete(sessionId)
-      if (frame) for (const leave of this.#leaving) leave(frame.session)
+      if (frame) for (const leave of this.#leaving) leave(frame)
     })
-    outer.on('Target.attachedToTarget', ({ sessionId, targetInfo: { type, url, targetId } }) => {
+    outer.on('Target.attachedToTarget', ({ sessionId, targetInfo: { type, url } }) => {
       const session = outer.session(sessionId)
       const kind = type === 'iframe' ? 'frame' : 'worker'
-      if (kind === 'frame') this.#frames.set(sessionId, { session, frameId: targetId })
+      if (kind === 'frame') this.#frames.set(sessionId, session)
       this.#attach(session)
       // In this order, while it waits. It may end meanwhile.
       const begun = [

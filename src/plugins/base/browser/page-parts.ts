@@ -73,7 +73,7 @@ export async function sizeOf(tab: Tab): Promise<number> {
 
 /** The page's own documents, and those of frames that have processes of their own. */
 async function treesOf(tab: Tab): Promise<{ via: Via; tree: Tree }[]> {
-  const inner = tab.inner.frames.map(async ({ session }) => {
+  const inner = tab.inner.frames.map(async (session) => {
     const via = patient(tab, session)
     const answer = await via.send('Page.getResourceTree').catch(unlessGone)
     return answer ? [{ via, tree: answer.frameTree }] : []

@@ -27,7 +27,7 @@ export async function showAll(tab: Tab, ms: number, { hides, presses }: Showing)
   const [page, ...others] = await framesOf(session)
   if (!page) return []
   // Those that have processes of their own.
-  const inner = tab.inner.frames.map(({ session }) => tab.within(framesOf(session), ANSWER_MS).catch(unlessGone))
+  const inner = tab.inner.frames.map((frame) => tab.within(framesOf(frame), ANSWER_MS).catch(unlessGone))
   const frames = [...others, ...(await Promise.all(inner)).flatMap((some) => some ?? [])].slice(0, MAX_FRAMES - 1)
   const world = await worldOf(session, page.frame.id)
   const hide = async () =>

@@ -1,13 +1,11 @@
-import { AppError } from '../../../base/errors.ts'
 import { LEADING, SHOWN, STYLED } from '../inert/allowed.ts'
 import type { Within } from '../inert/clean.ts'
 import { inertCss } from '../inert/css.ts'
 import { NOWHERE } from '../inert/nowhere.ts'
-import { readFragment, readTree } from '../inert/read-tree.ts'
+import { readFragment, readTree, unlessRefused } from '../inert/read-tree.ts'
 import { settled } from '../inert/settled.ts'
 import {
   attribute,
-  type DocumentFragment,
   type Element,
   elementIn,
   elementsIn,
@@ -118,22 +116,13 @@ class Inliner {
     if (id === undefined || url === '' || !file) return
     setAttribute(element, key, `#${id}`)
     if (drawings.has(file)) return
-    const root = this.#read(file.body.toString())
+    const root = unlessRefused(() => readFragment(file.body.toString()))
     if (!root) return
     root.childNodes = root.childNodes.filter((node) => isElement(node) && node.namespaceURI === SVG)
     const drawing = root.childNodes.filter(isElement)
     drawings.set(file, drawing)
     for (const inner of elementsIn(root)) this.#element(inner, { ...of, frame: { ...frame, base: url } })
     for (const one of drawing) setAttribute(one, 'style', 'position:absolute;width:0;height:0')
-  }
-
-  #read(svg: string): DocumentFragment | undefined {
-    try {
-      return readFragment(svg)
-    } catch (error) {
-      if (error instanceof AppError) return undefined
-      throw error
-    }
   }
 
   #link(element: Element): void {
@@ -165,18 +154,9 @@ class Inliner {
     } else if (inner && depth < MAX_DEPTH) {
       const isUrl = element.tagName === 'frame'
       rename(element, isUrl ? 'frame' : 'iframe')
-      const text = this.#inner(inner, depth + 1)
+      // A frame of which no tree can be made is empty: the page around it is kept.
+      const text = unlessRefused(() => this.document(inner, depth + 1))
       if (text !== undefined) setAttribute(element, isUrl ? 'src' : 'srcdoc', this.#urls.addDocument(text, isUrl))
-    }
-  }
-
-  /** A frame of which no tree can be made is empty: the page around it is kept. */
-  #inner(frame: PageFrame, depth: number): string | undefined {
-    try {
-      return this.document(frame, depth)
-    } catch (error) {
-      if (error instanceof AppError) return undefined
-      throw error
     }
   }
 

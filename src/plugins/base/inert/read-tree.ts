@@ -14,6 +14,16 @@ export const readTree = (html: string): Document => parse(html, { treeAdapter: m
 /** The same of a part of a page. */
 export const readFragment = (html: string): DocumentFragment => parseFragment(html, { treeAdapter: measured(html) })
 
+/** What `read` makes; undefined: no tree can be made of it. */
+export function unlessRefused<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof AppError) return undefined
+    throw error
+  }
+}
+
 /**
  * Makes no more of a text than stands in it: styles that nobody closes (`<font>`) are opened by a parser, all of them,
  * in each block that follows, so that 25 kB become millions of elements.

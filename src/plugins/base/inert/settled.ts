@@ -1,7 +1,6 @@
 import { defaultTreeAdapter, serialize, serializeOuter, html as spec } from 'parse5'
-import { AppError } from '../../../base/errors.ts'
 import { clean, type Within } from './clean.ts'
-import { readTree } from './read-tree.ts'
+import { readTree, unlessRefused } from './read-tree.ts'
 import {
   type ChildNode,
   type Document,
@@ -56,7 +55,8 @@ export function settled(page: Document, within: Within): Settled {
   let before = partsOf(tree, doctype)
   const most = MOST_GROWTH * before.body.length + 10_000
   for (let round = 1; ; round += 1) {
-    const next = readAgain(before)
+    const text = `${before.doctype}${before.html}<head>${before.head}</head>${before.body}</html>`
+    const next = unlessRefused(() => readTree(text))
     if (!next) return inText(tree, before)
     clean(next, within)
     const now = partsOf(next, doctype)
@@ -65,16 +65,6 @@ export function settled(page: Document, within: Within): Settled {
     if (round === MOST_ROUNDS) flatten(bodyOf(tree), bodyOf(next))
     else tree = next
     before = partsOf(tree, doctype)
-  }
-}
-
-/** Undefined: there would be no end of it. */
-function readAgain({ doctype, html, head, body }: Settled): Document | undefined {
-  try {
-    return readTree(`${doctype}${html}<head>${head}</head>${body}</html>`)
-  } catch (error) {
-    if (error instanceof AppError) return undefined
-    throw error
   }
 }
 
