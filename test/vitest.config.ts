@@ -18,7 +18,13 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     projects: [
-      kind('unit', { globalSetup: alone, isolate: false, testTimeout: 20_000, sequence: { groupOrder: 0 } }),
+      kind('unit', {
+        globalSetup: alone,
+        isolate: false,
+        maxWorkers: availableParallelism(),
+        testTimeout: 20_000,
+        sequence: { groupOrder: 0 },
+      }),
       kind('integration', { testTimeout: 300_000, maxConcurrency: 3, ...real }),
       kind('crash', { testTimeout: 300_000, maxConcurrency: 4, ...real }),
     ],

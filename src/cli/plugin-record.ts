@@ -12,6 +12,7 @@ import {
   searchFiles,
   type Wanted,
 } from '../hooks/search.ts'
+import { isSparedByBrowser } from './browser-here.ts'
 
 /** A person waits. */
 const VERSION_MS = 1_000
@@ -43,9 +44,11 @@ export async function pluginRecord(
     })),
   )
   const programs = await Promise.all(
-    plugin.binaries.map((binary) =>
-      program({ binary, name: needed(binary, settings).name, plugin: name, tree: plugin.tree }, settings, asking),
-    ),
+    plugin.binaries.map(async (binary) => {
+      const wanted = { binary, name: needed(binary, settings).name, plugin: name, tree: plugin.tree }
+      const found = await program(wanted, settings, asking)
+      return isSparedByBrowser(binary, plugin, all, settings) ? { ...found, lacks: undefined } : found
+    }),
   )
   const lacking = lackingPlugins(all, settings, new Map()).get(name)
   return {

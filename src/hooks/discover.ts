@@ -203,6 +203,11 @@ export function isEnabled({ name, declares, runtimes }: Plugin, settings: HookSe
   return readDeclared(declares, `${prefixOf(name)}ENABLED`, settings, kind) ?? standard
 }
 
+/** Does a setting, or its default, turn a plugin on? One with no default may be on for some pages only. */
+export function isTurnedOn({ name, declares }: Plugin, settings: HookSettings): boolean {
+  return readDeclared(declares, `${prefixOf(name)}ENABLED`, settings, PLUGIN_SETTINGS.ENABLED.kind) === true
+}
+
 type PluginConfig = Omit<Plugin, 'name' | 'folder' | 'tree' | 'builtIn' | 'hooks' | 'upstream'>
 
 /** What its config.json says. The file is optional; one that is not JSON counts as missing. */

@@ -17,6 +17,9 @@ export interface ProviderRules {
   readonly runsScripts: boolean
 }
 
+/** The pages that need a program, where not all do: those that no browser saves, or some that the hook knows. */
+export type NeededBy = 'some pages' | 'pages without a browser'
+
 /** A program, or a module, that a plugin's config.json requires. */
 export interface RequiredBinary {
   /**
@@ -29,7 +32,7 @@ export interface RequiredBinary {
   readonly binproviders: string
   readonly minVersion: string
   /** Not every page needs it: its hooks run without it, and say so where they miss it. */
-  readonly isForSome?: true
+  readonly neededBy?: NeededBy
   /** What config.json says about single providers. */
   readonly rules: Readonly<Record<string, ProviderRules>>
 }
@@ -51,7 +54,7 @@ export function requiredBinaries(config: unknown): RequiredBinary[] {
         name: setting ? (typeof standard === 'string' ? standard : '') : name,
         binproviders: typeof binproviders === 'string' && binproviders !== '' ? binproviders : '*',
         minVersion: typeof min_version === 'string' ? min_version : '',
-        ...(needed_by === 'some pages' && { isForSome: true as const }),
+        ...((needed_by === 'some pages' || needed_by === 'pages without a browser') && { neededBy: needed_by }),
         rules: Object.fromEntries(
           Object.entries((said['overrides'] ?? {}) as object).map(([provider, rules]) => [
             provider,

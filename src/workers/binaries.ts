@@ -253,7 +253,7 @@ export async function resolvedBinaries(
   for (const { plugin, binary, name } of wanted) {
     const row = rows.find((one) => one.name === name)
     if (missing.has(plugin)) continue
-    if (row?.status === 'queued' && row.message !== '' && !binary.isForSome) missing.set(plugin, row.message)
+    if (row?.status === 'queued' && row.message !== '' && !binary.neededBy) missing.set(plugin, row.message)
     if (row?.status !== 'installed' || !isFoundHere(dataDir, row)) continue
     if (isOlder(row.version, binary.minVersion)) missing.set(plugin, tooOld(name, row.version, binary.minVersion))
     if (binary.setting) put(paths, binary.setting, row.abspath)

@@ -18,6 +18,8 @@ const SETTINGS = {
   full_page_writes: 'off',
   synchronous_commit: 'off',
   max_connections: '500',
+  // Every test has a database: it would look through all of them again and again.
+  autovacuum: 'off',
 }
 
 /** The data dir and the database that homes are copied from. */

@@ -28,7 +28,7 @@ describe('the programs that a config.json asks for', () => {
   it('are named by a setting, or by themselves; what is none is left out', () => {
     expect(requiredBinaries(config)).toEqual([
       { setting: 'WGET_BINARY', name: 'wget', binproviders: 'env,apt', minVersion: '1.20', rules: {} },
-      { setting: undefined, name: 'node', binproviders: '*', minVersion: '', isForSome: true, rules: {} },
+      { setting: undefined, name: 'node', binproviders: '*', minVersion: '', neededBy: 'some pages', rules: {} },
       { setting: undefined, name: 'sh', binproviders: '*', minVersion: '', rules: {} },
     ])
     for (const nothing of [null, {}, [], 'text', { required_binaries: 'wget' }])

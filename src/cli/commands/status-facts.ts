@@ -4,7 +4,6 @@ import { binariesOf, binaryCounts } from '../../db/binaries.ts'
 import { byIndex } from '../../db/by-index.ts'
 import { allPages, rowCounts } from '../../db/counts.ts'
 import { FAILURES_LOOKED_AT, failureGroups, latestFailures } from '../../db/failures.ts'
-import type { Home } from '../../db/home.ts'
 import { machineById } from '../../db/machines.ts'
 import { type ClaimedCrawl, claimedCrawls, type PageInWork } from '../../db/pages-in-work.ts'
 import type { LiveRow } from '../../db/processes.ts'
@@ -13,6 +12,7 @@ import { serverSize } from '../../db/server-identity.ts'
 import { maskPassword } from '../../db/trouble.ts'
 import { dueNow } from '../../db/unfinished.ts'
 import type { Machine } from '../../engine/machine.ts'
+import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { archiveResultMachine } from '../../machines/archive-result.ts'
 import { binaryMachine } from '../../machines/binary.ts'
 import { crawlMachine } from '../../machines/crawl.ts'
@@ -20,6 +20,7 @@ import { handledWithin } from '../../machines/handled.ts'
 import { snapshotMachine } from '../../machines/snapshot.ts'
 import { presentRows } from '../../processes/presence.ts'
 import { readProc } from '../../processes/proc.ts'
+import { sparedPrograms } from '../browser-here.ts'
 import type { OpenHome } from '../home.ts'
 import { workOf } from '../work.ts'
 import { blockedReason } from './status-reasons.ts'
@@ -35,12 +36,14 @@ const FAILURES = 5
 export type Facts = Awaited<ReturnType<typeof gather>>
 
 /** Everything that `status` knows, read once, in one transaction. @param crawls so many are shown, at most */
-export async function gather({ home, kind }: OpenHome, crawls = CRAWLS) {
-  const alive = await presentRows(home)
-  return await byIndex(home.db, (db) => read({ ...home, db }, kind, alive, crawls))
+export async function gather(open: OpenHome, crawls = CRAWLS) {
+  const alive = await presentRows(open.home)
+  return await byIndex(open.home.db, (db) => read({ ...open, home: { ...open.home, db } }, alive, crawls))
 }
 
-async function read(home: Home, kind: OpenHome['kind'], alive: readonly LiveRow[], crawls: number) {
+async function read({ home, kind, settings }: OpenHome, alive: readonly LiveRow[], crawls: number) {
+  const { plugins, texts } = crawlSettings(home.dataDir, settings)
+  const spared = sparedPrograms(plugins, texts)
   const leader = alive.find((row) => row.worker_type === 'worker_runner')
   const snapshots = await rowCounts(home.db, 'snapshot')
   const due = await dueNow(home.db)
@@ -105,6 +108,7 @@ async function read(home: Home, kind: OpenHome['kind'], alive: readonly LiveRow[
       abspath,
       version,
       message,
+      missed: status === 'queued' && !spared.has(name),
     })),
     workers: workersOf(alive, working, await claimedCrawls(home.db)),
     recent_failures: await latestFailures(home.db, { limit: FAILURES }),

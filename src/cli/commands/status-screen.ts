@@ -41,7 +41,7 @@ function workIn({ crawls, other_crawls: otherCrawls, in_work: pages }: Facts): W
 function summary(facts: Facts, canvas: Canvas): string[] {
   const { database, disk, queue, pages } = facts
   const { palette } = canvas
-  const missing = facts.binaries.filter(({ status }) => status === 'queued').map(({ name }) => name)
+  const missing = facts.binaries.filter(({ missed }) => missed).map(({ name }) => name)
   const done: Part[] = [
     { text: counted(pages.archived, 'archived'), style: palette.green },
     { text: counted(pages.partial, 'partial'), style: palette.yellow },

