@@ -1,6 +1,7 @@
 // Frames of other sites, in processes of their own and not: copies are the same, and so is who visits them.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -11,13 +12,26 @@ import { noPackage } from '../support/packaged-browser.ts'
 import { RealTabs } from '../support/real-tabs.ts'
 import { asset, bytes, type Site, startSite } from '../support/site.ts'
 
+const FRAME = `<!doctype html><link rel=stylesheet href=/style.css><p>framed</p><img src=/p.png>
+  <div id=closed><template shadowrootmode=closed><b>in the shade</b></template></div><i id=late></i>
+  <iframe src=/inner></iframe><script>
+    console.log('said in a frame')
+    document.querySelector('i').textContent =
+      [localStorage.getItem('stored'), new Date(0).getTimezoneOffset(), navigator.language].join(' ')
+    fetch('//other.localhost:' + location.port + '/elsewhere')
+    fetch('/late').then(async (answer) => document.body.append(await answer.text()))
+  </script>`
+
 /** Longer than a page without requests counts as one that loads. */
 const LATE_MS = 1_500
 
 describe.skipIf(noPackage)(`frames of another site${noPackage}`, () => {
   let site: Site
   let folder: string
-  const asked: string[] = []
+  let asked: string[] = []
+  const agents = new Set<string | undefined>()
+  const note = (request: IncomingMessage) =>
+    asked.push(`${request.headers.host?.split('.')[0]} ${request.url} ${request.headers['x-key']}`)
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-persona-'))
@@ -29,20 +43,21 @@ describe.skipIf(noPackage)(`frames of another site${noPackage}`, () => {
         response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><title>page</title><p>outer</p>
           <iframe src="http://framed.localhost:${port}/frame"></iframe>${busy}`)
       },
-      '/frame': `<!doctype html><link rel=stylesheet href=/style.css><p>framed</p><img src=/p.png>
-        <div id=closed><template shadowrootmode=closed><b>in the shade</b></template></div><i id=late></i>
-        <iframe src=/inner></iframe><script>
-          console.log('said in a frame')
-          document.querySelector('i').textContent =
-            [localStorage.getItem('stored'), new Date(0).getTimezoneOffset(), navigator.language].join(' ')
-          fetch('/late').then(async (answer) => document.body.append(await answer.text()))
-        </script>`,
+      '/frame': (request, response) => {
+        note(request)
+        response.writeHead(200, { 'content-type': 'text/html' }).end(FRAME)
+      },
+      '/elsewhere': (request, response) => {
+        note(request)
+        response.writeHead(200, { 'access-control-allow-origin': '*' }).end()
+      },
       '/inner': '<p>inner</p>',
       '/busy': '<p>busy</p><script>setTimeout(() => { for (;;); }, 500)</script>',
       '/style.css': bytes('text/css', 'p { color: rgb(1, 2, 3) }'),
       '/p.png': bytes('image/png', asset('dusk.png')),
       '/late': async (request, response) => {
-        asked.push(`${request.headers['x-key']} ${request.headers['user-agent']}`)
+        note(request)
+        agents.add(request.headers['user-agent'])
         await new Promise((resolve) => setTimeout(resolve, LATE_MS))
         response.end('came late')
       },
@@ -53,6 +68,7 @@ describe.skipIf(noPackage)(`frames of another site${noPackage}`, () => {
       localStorage: [{ name: 'stored', value: 'of the persona' }],
     }
     writeFileSync(join(folder, 'Reader', 'auth.json'), JSON.stringify({ cookies: [], origins: [stored] }))
+    writeFileSync(join(folder, 'Reader', 'persona.toml'), `[headers."framed.localhost"]\n"X-Key" = "of the host"\n`)
   })
   afterAll(async () => {
     await site.close()
@@ -60,6 +76,7 @@ describe.skipIf(noPackage)(`frames of another site${noPackage}`, () => {
   })
 
   it.each([[true], [false]])('are seen and copied as the page is: %s', async (isIsolated) => {
+    asked = []
     const tabs = await RealTabs.start({}, isIsolated)
     try {
       const env = {
@@ -81,7 +98,9 @@ describe.skipIf(noPackage)(`frames of another site${noPackage}`, () => {
     } finally {
       await tabs.close()
     }
-    expect(asked.at(-1)).not.toContain('Headless')
+    const own = ['framed /frame of the host', 'framed /late of the host']
+    expect(asked.toSorted()).toEqual([...own, 'other /elsewhere undefined'])
+    expect([...agents].join()).not.toContain('Headless')
   })
 
   it('that is busy with itself is empty, and keeps nothing else from being copied', async () => {
