@@ -1,5 +1,5 @@
 /** No line of a list of URLs is so long; of a longer one the beginning is read. */
-const LONGEST = 10_000_000
+export const LONGEST_LINE = 10_000_000
 
 export interface Line {
   /** Trimmed. */
@@ -23,7 +23,7 @@ export async function* numberedLines(chunks: AsyncIterable<string>): AsyncGenera
     half = text.endsWith('\r') ? '\r' : ''
     // What is there of a line is not looked at again.
     const [goesOn = '', ...others] = text.slice(0, text.length - half.length).split(/\r\n|\n|\r/)
-    line += goesOn.slice(0, LONGEST - line.length)
+    line += goesOn.slice(0, LONGEST_LINE - line.length)
     if (others.length === 0) continue
     const lines = [line, ...others.slice(0, -1)]
     line = others.at(-1)!

@@ -32,9 +32,9 @@ export async function addArchiveBox(
   limits: Limits,
   { isDry, byLinks }: { readonly isDry: boolean; readonly byLinks: boolean },
 ): Promise<void> {
-  const damaged: string[] = []
-  const collection = { ...(await collectionIn(resolve(dir), damaged)), byLinks }
-  if (isDry) return await sayPlan(options, collection)
+  const unread = new Set<string>()
+  const collection = { ...(await collectionIn(resolve(dir), unread)), byLinks }
+  if (isDry) return await sayPlan(options, collection, unread)
   const open = await openHome(options, 'if-empty', (line) => terminal.say(line))
   try {
     await asProcess(open.home, 'cli', async () => {
@@ -45,11 +45,11 @@ export async function addArchiveBox(
       const rest = adoption.open.list()
       if (rest) trustGiven(options.known, open.home.dataDir, limits.config)
       const queued = rest && (await insertCrawl(open.home.db, { ...limits, list: rest }, idOfList(rest)))
-      say(options, adoption, damaged, queued?.id)
+      say(options, adoption, unread, queued?.id)
       if (wantsJson(options))
         for (const id of [...adoption.crawls, ...(queued ? [queued.id] : [])])
           printRecord(crawlRecord((await crawlById(open.home.db, id))!))
-      if (adoption.refused.length + damaged.length > 0) process.exitCode = EXIT.failed
+      if (adoption.refused.length + unread.size > 0) process.exitCode = EXIT.failed
       adoption.open.close()
     })
   } finally {
@@ -65,7 +65,7 @@ function idOfList(list: UrlList): string {
   return adoptedId(`list ${hash.digest('hex')}`, new Date(first?.details?.at ?? 0))
 }
 
-async function collectionIn(given: string, damaged: string[]): Promise<Omit<Collection, 'byLinks'>> {
+async function collectionIn(given: string, unread: Set<string>): Promise<Omit<Collection, 'byLinks'>> {
   const label = `ArchiveBox ${basename(given)}`
   const hint = 'it is the folder with index.sqlite3 and archive/ in it'
   if (!existsSync(given) || !statSync(given).isDirectory()) throw new UsageError(`${given} is no folder`, hint)
@@ -80,9 +80,8 @@ async function collectionIn(given: string, damaged: string[]): Promise<Omit<Coll
   if (inside('archive') === undefined) throw new UsageError(`${given} is no collection of ArchiveBox`, hint)
   const index = inside('index.sqlite3')
   if (index !== undefined && !statSync(index).isFile()) throw new UsageError(`${index} is no file`, hint)
-  const snapshots = index
-    ? () => readIndex(index)
-    : () => fromFiles(folder, (file) => void (damaged.includes(file) || damaged.push(file)))
+  const leave = (what: string) => void unread.add(what) // It is read more than once.
+  const snapshots = index ? () => readIndex(index, leave) : () => fromFiles(folder, leave)
   const collection = { folder, label, snapshots }
   try {
     for await (const _ of snapshots()) break // Can it be read at all?
@@ -92,9 +91,14 @@ async function collectionIn(given: string, damaged: string[]): Promise<Omit<Coll
   return collection
 }
 
-function say(options: GlobalOptions, adoption: Adoption, damaged: readonly string[], queued: string | undefined): void {
+function say(
+  options: GlobalOptions,
+  adoption: Adoption,
+  unread: ReadonlySet<string>,
+  queued: string | undefined,
+): void {
   const { read, taken, before, linked, copied, bytes, refused, left, open } = adoption
-  const lacking = [...refused, ...damaged.map((file) => `${file}: cannot be read`)]
+  const lacking = [...refused, ...unread]
   sayNotTaken(lacking)
   if (options.quiet) return
   const parts = [
@@ -118,7 +122,7 @@ function sayNotTaken(reasons: readonly string[]): void {
   if (reasons.length > NAMED) terminal.say(`${onStderr.yellow('not taken:')} ${reasons.length - NAMED} more like these`)
 }
 
-async function sayPlan(options: GlobalOptions, collection: Collection): Promise<void> {
+async function sayPlan(options: GlobalOptions, collection: Collection, unread: ReadonlySet<string>): Promise<void> {
   let [read, archived] = [0, 0]
   const refused: string[] = []
   for await (const snapshot of collection.snapshots()) {
@@ -135,7 +139,8 @@ async function sayPlan(options: GlobalOptions, collection: Collection): Promise<
       printRecord({ type: 'Snapshot', url, title, depth, tags, notes, bookmarked_at: bookmarkedAt, from: source?.path })
     else process.stdout.write(`${oneLine(url)}\n`)
   }
-  sayNotTaken(refused)
+  const lacking = [...refused, ...unread]
+  sayNotTaken(lacking)
   terminal.say(`dry run: ${many(read, 'snapshot')}, ${archived} of them with files; nothing was written`)
-  if (refused.length > 0) process.exitCode = EXIT.failed
+  if (lacking.length > 0) process.exitCode = EXIT.failed
 }

@@ -16,9 +16,9 @@ const INDEXES = ['archive/users/*/snapshots/*/*/*/index.jsonl', 'archive/*/index
 /**
  * The snapshots of a collection that lost its `index.sqlite3`, from the indexes beside their files.
  * @param folder its real path
- * @param damaged gets the index files that cannot be read
+ * @param leave told what cannot be read
  */
-export function* fromFiles(folder: string, damaged: (file: string) => void): Generator<SourceSnapshot> {
+export function* fromFiles(folder: string, leave: (what: string) => void): Generator<SourceSnapshot> {
   for (const pattern of INDEXES) {
     for (const file of globSync(pattern, { cwd: folder }).sort()) {
       let snapshot: SourceSnapshot | undefined
@@ -29,7 +29,7 @@ export function* fromFiles(folder: string, damaged: (file: string) => void): Gen
         snapshot = undefined
       }
       if (snapshot) yield snapshot
-      else damaged(file)
+      else leave(`${file}: cannot be read`)
     }
   }
 }

@@ -15,15 +15,25 @@ const MOST_SECONDS = 3_600
 /**
  * The snapshots in a collection's `index.sqlite3`, which a process of its own reads: when it has nothing to say for
  * `silentMs`, it is killed. Throws an Error then, and for a database that is no index.
+ * @param leave told what cannot be read, and why
  */
-export async function* readIndex(file: string, silentMs = SILENT_MS): AsyncGenerator<SourceSnapshot> {
+export async function* readIndex(
+  file: string,
+  leave: (what: string) => void,
+  silentMs = SILENT_MS,
+): AsyncGenerator<SourceSnapshot> {
   const reader = [process.execPath, asset('index-process.js', 'importers/archivebox/index-process.ts'), file]
   const child = spawn('/bin/sh', ['-c', `ulimit -t ${MOST_SECONDS} && exec "$@"`, 'sh', ...reader], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   try {
     for await (const lines of numberedLines(outputOf(child, silentMs)))
-      for (const { text } of lines) if (text !== '') yield snapshotOf(text)
+      for (const { text } of lines) {
+        if (text === '') continue
+        const read = JSON.parse(text) as WrittenSnapshot | { readonly tooLarge: string }
+        if ('tooLarge' in read) leave(`snapshot ${read.tooLarge}: it has more than 10 MB of records`)
+        else yield snapshotOf(read)
+      }
   } finally {
     child.kill('SIGKILL')
   }
@@ -51,10 +61,9 @@ async function* outputOf(child: ReadableChild, silentMs: number): AsyncGenerator
 }
 
 type Written<T> = { readonly [K in keyof T]: T[K] extends Date | undefined ? string | undefined : T[K] }
+type WrittenSnapshot = Omit<Written<SourceSnapshot>, 'results'> & { readonly results: Written<SourceResult>[] }
 
-function snapshotOf(line: string): SourceSnapshot {
-  if (!line.endsWith('}')) throw new Error('one of its snapshots has more than 10 MB of records') // lines.ts cut it.
-  const snapshot = JSON.parse(line) as Omit<Written<SourceSnapshot>, 'results'> & { results: Written<SourceResult>[] }
+function snapshotOf(snapshot: WrittenSnapshot): SourceSnapshot {
   const date = (text: string | undefined) => (text === undefined ? undefined : new Date(text))
   return {
     ...snapshot,
