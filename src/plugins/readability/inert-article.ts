@@ -1,27 +1,34 @@
 import type { Within } from '../base/inert/clean.ts'
 import { NOWHERE } from '../base/inert/nowhere.ts'
+import { plainHtml } from '../base/inert/plain.ts'
 import { readTree } from '../base/inert/read-tree.ts'
 import { settled } from '../base/inert/settled.ts'
-import { attribute, elementsIn, setAttribute } from '../base/inert/tree.ts'
+import { type Attribute, elementsIn } from '../base/inert/tree.ts'
 
 /**
  * The HTML of an article as it may be shown: it runs nothing and asks nobody, whatever the page has put into it. Where
  * its pictures lie, `withAddresses` says. Throws AppError for what no tree is made of.
  */
 export function inertArticle(content: string): string {
-  const tree = readTree(`<!doctype html><body>${content}`)
-  for (const element of elementsIn(tree)) {
-    setAttribute(element, 'data-src', undefined) // It would be taken for ours.
-    const address = element.tagName === 'img' ? (attribute(element, 'src') ?? '') : ''
-    if (!/^https?:/i.test(address)) continue
-    const at = element.attrs.findIndex(({ name }) => name === 'src')
-    element.attrs.splice(at, 1, { name: 'src', value: NOWHERE }, { name: 'data-src', value: address })
-  }
   const within: Within = {
     isShown: (address) => /^data:image\//i.test(address),
     isDocument: () => false,
     inertCss: new Set(),
   }
+  const plain = plainHtml(content, within, aside)
+  if (plain !== undefined) return plain
+  const tree = readTree(`<!doctype html><body>${content}`)
+  for (const { tagName, attrs } of elementsIn(tree)) aside(tagName, attrs)
   const { body } = settled(tree, within)
   return body.slice(body.indexOf('>') + 1, -'</body>'.length)
+}
+
+/** Puts the address of a picture where nobody asks for it. What stands there would be taken for ours. */
+function aside(name: string, attributes: Attribute[]): void {
+  const own = attributes.findIndex((one) => one.name === 'data-src')
+  if (own >= 0) attributes.splice(own, 1)
+  const at = name === 'img' ? attributes.findIndex((one) => one.name === 'src') : -1
+  const address = attributes[at]?.value ?? ''
+  if (/^https?:/i.test(address))
+    attributes.splice(at, 1, { name: 'src', value: NOWHERE }, { name: 'data-src', value: address })
 }

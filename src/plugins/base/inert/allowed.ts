@@ -76,6 +76,13 @@ const REFUSED = words(`
 /** A name that HTML gives no meaning, as custom elements have: a browser shows what is in it. */
 const UNKNOWN = /^[a-z][a-z0-9]*(?:[-:._][a-z0-9]+)*-*$/
 
+/** Of the known ones these are more than their attributes, or what is in them is read in another way than text. */
+const NOT_PLAIN = words(`
+  body frame frameset head html iframe link meta style template textarea title`)
+
+/** Is it known, and nothing but a place for text, other elements and attributes? @param name in lower case */
+export const isPlain = (name: string): boolean => HTML_ELEMENTS.has(name) && !NOT_PLAIN.has(name)
+
 export type Verdict = 'known' | 'unknown' | 'refused'
 
 /** What is to be made of an element. @param name in lower case */

@@ -12,6 +12,7 @@ import {
 import { inertCss } from './css.ts'
 import { NOWHERE } from './nowhere.ts'
 import {
+  type Attribute,
   attribute,
   type ChildNode,
   type Element,
@@ -67,7 +68,7 @@ function stays(node: ChildNode, within: Within): boolean {
     if (kind === 'html') hide(node)
     return kind === 'html'
   }
-  keepAttributes(node, name, verdict, within)
+  node.attrs = keptAttributes(node.attrs, name, verdict, within)
   if (NO_CHILDREN.has(name)) node.childNodes = []
   else if (name === 'style') setText(node, sheet(textOf(node), within))
   return true
@@ -106,9 +107,15 @@ function isInert(element: Element, name: string, within: Within): boolean {
   )
 }
 
-function keepAttributes(element: Element, name: string, verdict: Verdict, within: Within): void {
+/** Those attributes of an element that it may keep, with the values that they may have: these are changed. */
+export function keptAttributes(
+  attributes: readonly Attribute[],
+  name: string,
+  verdict: Verdict,
+  within: Within,
+): Attribute[] {
   const isFrame = name === 'iframe' || name === 'frame'
-  element.attrs = element.attrs.filter((one) => {
+  return attributes.filter((one) => {
     const key = nameOf(one).toLowerCase()
     if (STYLED.has(key)) one.value = sheet(one.value, within)
     if (isFrame && (key === 'src' || key === 'srcdoc'))

@@ -7,7 +7,7 @@ export type ParentNode = DefaultTreeAdapterTypes.ParentNode
 export type ChildNode = DefaultTreeAdapterTypes.ChildNode
 type Template = DefaultTreeAdapterTypes.Template
 export type TextNode = DefaultTreeAdapterTypes.TextNode
-type Attribute = Element['attrs'][number]
+export type Attribute = Element['attrs'][number]
 
 export const { HTML, SVG, MATHML } = spec.NS
 

@@ -1,0 +1,60 @@
+import { isPlain } from './allowed.ts'
+import { keptAttributes, type Within } from './clean.ts'
+import type { Attribute } from './tree.ts'
+
+/** A tag or a text, as serializers write them: no reader takes it for anything else, wherever it stands. */
+const PIECE = /<(\/?)([a-z][a-z0-9]*)((?: [a-z][\w.:-]*(?:="[^"]*")?)*)>|[^<>]+/iy
+const ATTRIBUTE = / ([^ =]+)(?:="([^"]*)")?/g
+/** What an ampersand begins or, in an address, does not; what else it may begin is left to a real reader. */
+const ESCAPED = /&(?:(amp|lt|gt|quot)|nbsp|#160|#39);/g
+const UNKNOWN_IN_TEXT = /&(?!(?:amp|lt|gt|quot|nbsp|#160|#39);)/
+const UNKNOWN_IN_VALUE = /&(?!(?:amp|lt|gt|quot|nbsp|#160|#39);|[a-zA-Z0-9]+=|[^a-zA-Z0-9#]|$)/
+/** Readers change these. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for.
+const READ_OTHERWISE = /[\0\r]/
+const CHARS: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' }
+const VOID = /^(?:area|br|col|hr|img|input|source|track|wbr)$/
+
+/**
+ * HTML of which `clean` would change nothing but attributes, with those that may stay; undefined where that is not
+ * certain. Whatever its elements are nested in, no text of it becomes markup: none of them has its text read in another
+ * way, or brings a tree of its own. So it is judged by its tags, in a tenth of the time that trees take.
+ * @param change may change the attributes of an element before that
+ */
+export function plainHtml(
+  html: string,
+  within: Within,
+  change: (name: string, attributes: Attribute[]) => void,
+): string | undefined {
+  if (READ_OTHERWISE.test(html)) return undefined
+  const open: string[] = []
+  let written = ''
+  PIECE.lastIndex = 0
+  for (let at = 0; at < html.length; at = PIECE.lastIndex) {
+    const [piece, end, tag, given = ''] = PIECE.exec(html) ?? []
+    if (piece === undefined) return undefined
+    if (tag === undefined) {
+      if (UNKNOWN_IN_TEXT.test(piece)) return undefined
+      written += piece
+      continue
+    }
+    const name = tag.toLowerCase()
+    if (!isPlain(name) || UNKNOWN_IN_VALUE.test(given)) return undefined
+    if (end) {
+      if (open.pop() !== name || given !== '') return undefined
+      written += `</${name}>`
+      continue
+    }
+    const attributes = Array.from(given.matchAll(ATTRIBUTE), ([, key = '', value = '']) => ({
+      name: key.toLowerCase(),
+      value: value.replace(ESCAPED, (all, char) => CHARS[char] ?? (all === '&#39;' ? "'" : '\u00a0')),
+    }))
+    change(name, attributes)
+    written += `<${name}${keptAttributes(attributes, name, 'known', within).map(inQuotes).join('')}>`
+    if (!VOID.test(name)) open.push(name)
+  }
+  return open.length === 0 ? written : undefined
+}
+
+const inQuotes = ({ name, value }: Attribute) =>
+  ` ${name}="${value.replace(/[&"<>\u00a0]/g, (char) => `&#${char.charCodeAt(0)};`)}"`
