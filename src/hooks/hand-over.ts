@@ -5,6 +5,7 @@ import {
   fchmodSync,
   fchownSync,
   fstatSync,
+  lchownSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -41,6 +42,11 @@ export function handOver(top: string, account: Account | undefined): void {
     if (stats.uid !== BigInt(uid)) fchownSync(fd, uid, gid)
   }
   walk(top, { file: theirs, afterwards: theirs })
+}
+
+/** Gives an account a folder that was just made, in one of ours: it is empty, and nobody has replaced it. */
+export function giveFolder(path: string, account: Account | undefined): void {
+  if (account) lchownSync(path, account.uid, account.gid)
 }
 
 /** Makes an empty file in a folder of ours, or takes the one that is there, and gives it to an account. */

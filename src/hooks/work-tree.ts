@@ -7,7 +7,7 @@ import { flush } from '../base/flush.ts'
 import { removeAtOnce } from '../base/remove-at-once.ts'
 import type { OutputFile, PublishedFiles } from '../db/tables.ts'
 import { type CopiedTree, copyEntry, copyTree, isFolder, listTree, markOf } from './copy-tree.ts'
-import { freeze, handOver, takeBack } from './hand-over.ts'
+import { freeze, giveFolder, handOver, takeBack } from './hand-over.ts'
 
 /**
  * Where hooks write, apart from what is published: `.work/<plugin>` beside `<plugin>`. Hooks see all earlier outputs
@@ -109,7 +109,7 @@ export class WorkTree {
         mkdirSync(dir)
       }
     }
-    handOver(dir, this.#account)
+    giveFolder(dir, this.#account)
     return dir
   }
 

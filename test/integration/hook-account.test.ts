@@ -44,6 +44,14 @@ async function archived(home: TestHome, plugins: string): Promise<(path: string)
   return (path) => readFileSync(join(home.dataDir, folder!.output_dir, path), 'utf8').trim()
 }
 
+/** Logs of complaints that say nothing. */
+function emptyLogs({ dataDir }: TestHome): string[] {
+  const files = readdirSync(join(dataDir, 'archive', 'snapshots'), { recursive: true, encoding: 'utf8' })
+  return files.filter(
+    (path) => path.endsWith('.stderr.log') && statSync(join(dataDir, 'archive', 'snapshots', path)).size === 0,
+  )
+}
+
 describe.skipIf(noOtherUser)(`as root${noOtherUser ? `: ${noOtherUser}` : ''}`, () => {
   it('hooks run as another account, with a home of their own, out of reach of what is ours', async () => {
     const home = await homes.make()
@@ -77,6 +85,7 @@ describe.skipIf(noOtherUser)(`as root${noOtherUser ? `: ${noOtherUser}` : ''}`, 
     expect(() => read('tells/leads')).toThrow('ENOENT')
     expect(strange(home)).toEqual([])
     expect(await resultsOf(home)).toEqual(['fails failed', 'hashes', 'headers', 'html', 'tells'])
+    expect(emptyLogs(home)).toEqual([])
 
     const asMe = await home.add('--persona', 'Me', '--plugins', 'tells', `${site.url}/page-2.html`)
     expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)

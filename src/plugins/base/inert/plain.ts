@@ -10,7 +10,6 @@ const ESCAPED = /&(?:(amp|lt|gt|quot)|nbsp|#160|#39);/g
 const UNKNOWN_IN_TEXT = /&(?!(?:amp|lt|gt|quot|nbsp|#160|#39);)/
 const UNKNOWN_IN_VALUE = /&(?!(?:amp|lt|gt|quot|nbsp|#160|#39);|[a-zA-Z0-9]+=|[^a-zA-Z0-9#]|$)/
 /** Readers change these. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for.
 const READ_OTHERWISE = /[\0\r]/
 const CHARS: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' }
 const VOID = /^(?:area|br|col|hr|img|input|source|track|wbr)$/
