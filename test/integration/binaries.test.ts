@@ -80,7 +80,7 @@ describe('a program that a plugin needs', () => {
     const { queue, binaries } = await status(home)
     expect(queue!['binary']).toEqual({ queued: 0, installed: 1 })
     expect(binaries).toEqual([
-      { name: 'abx-test-tool', status: 'installed', abspath: tool, version: '2.3.1', message: '' },
+      { name: 'abx-test-tool', status: 'installed', abspath: tool, version: '2.3.1', message: '', missed: false },
     ])
   })
 
