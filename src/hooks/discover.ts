@@ -197,16 +197,17 @@ const POSITIVE_SECONDS: Kind<number> = {
 }
 
 /** Is a plugin on, and made for us? */
-export function isEnabled({ name, declares, runtimes }: Plugin, settings: HookSettings): boolean {
-  const { kind, standard } = PLUGIN_SETTINGS.ENABLED
-  if (runtimes.length > 0 && !runtimes.includes(RUNTIME)) return false
-  return readDeclared(declares, `${prefixOf(name)}ENABLED`, settings, kind) ?? standard
+export function isEnabled(plugin: Plugin, settings: HookSettings): boolean {
+  if (plugin.runtimes.length > 0 && !plugin.runtimes.includes(RUNTIME)) return false
+  return turned(plugin, settings) ?? PLUGIN_SETTINGS.ENABLED.standard
 }
 
 /** Does a setting, or its default, turn a plugin on? One with no default may be on for some pages only. */
-export function isTurnedOn({ name, declares }: Plugin, settings: HookSettings): boolean {
-  return readDeclared(declares, `${prefixOf(name)}ENABLED`, settings, PLUGIN_SETTINGS.ENABLED.kind) === true
-}
+export const isTurnedOn = (plugin: Plugin, settings: HookSettings): boolean => turned(plugin, settings) === true
+
+/** What a plugin's own setting, or its default, says; undefined: neither says anything. */
+const turned = ({ name, declares }: Plugin, settings: HookSettings) =>
+  readDeclared(declares, `${prefixOf(name)}ENABLED`, settings, PLUGIN_SETTINGS.ENABLED.kind)
 
 type PluginConfig = Omit<Plugin, 'name' | 'folder' | 'tree' | 'builtIn' | 'hooks' | 'upstream'>
 

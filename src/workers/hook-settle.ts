@@ -99,7 +99,7 @@ async function verdictOn(tree: WorkTree, { hook, end, mayRetry }: EndedHook, has
   const records = await recordsOf(end).catch(() => NO_RECORDS)
   const judged = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook)
   const verdict = mayRetry ? orLater(judged) : judged
-  dropIfEmpty(logs.stderr)
+  dropIfEmpty(logs.stderr) // Another account has one in any case: it could make none.
   if (verdict.event !== 'fail' || !isFull(tree.root)) return { ...verdict, records }
   if (await hasFilledDisk(tree, hook.plugin, hasRoom)) return { ...verdict, output: FILLED, records }
   // A failure says nothing about the hook then, whatever it reports.

@@ -54,8 +54,14 @@ it.each([
   'a>b',
   'a\0',
   'a\rb',
+  '<img src="data:," data-src="a" data-src="http://x/">',
+  `<p${' a'.repeat(101)}>a</p>`,
 ])('what may be more is left to a reader: %j', (html) => {
   expect(plain(html)).toBeUndefined()
+})
+
+it('what is endless is left to a reader, too', () => {
+  expect(plain(`<p${' a'.repeat(4_000_000)}`)).toBeUndefined()
 })
 
 const PARTS = [

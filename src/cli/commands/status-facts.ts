@@ -4,6 +4,7 @@ import { binariesOf, binaryCounts } from '../../db/binaries.ts'
 import { byIndex } from '../../db/by-index.ts'
 import { allPages, rowCounts } from '../../db/counts.ts'
 import { FAILURES_LOOKED_AT, failureGroups, latestFailures } from '../../db/failures.ts'
+import type { Home } from '../../db/home.ts'
 import { machineById } from '../../db/machines.ts'
 import { type ClaimedCrawl, claimedCrawls, type PageInWork } from '../../db/pages-in-work.ts'
 import type { LiveRow } from '../../db/processes.ts'
@@ -36,14 +37,20 @@ const FAILURES = 5
 export type Facts = Awaited<ReturnType<typeof gather>>
 
 /** Everything that `status` knows, read once, in one transaction. @param crawls so many are shown, at most */
-export async function gather(open: OpenHome, crawls = CRAWLS) {
-  const alive = await presentRows(open.home)
-  return await byIndex(open.home.db, (db) => read({ ...open, home: { ...open.home, db } }, alive, crawls))
-}
-
-async function read({ home, kind, settings }: OpenHome, alive: readonly LiveRow[], crawls: number) {
+export async function gather({ home, kind, settings }: OpenHome, crawls = CRAWLS) {
+  const alive = await presentRows(home)
   const { plugins, texts } = crawlSettings(home.dataDir, settings)
   const spared = sparedPrograms(plugins, texts)
+  return await byIndex(home.db, (db) => read({ ...home, db }, kind, alive, spared, crawls))
+}
+
+async function read(
+  home: Home,
+  kind: OpenHome['kind'],
+  alive: readonly LiveRow[],
+  spared: ReadonlySet<string>,
+  crawls: number,
+) {
   const leader = alive.find((row) => row.worker_type === 'worker_runner')
   const snapshots = await rowCounts(home.db, 'snapshot')
   const due = await dueNow(home.db)

@@ -2,8 +2,11 @@ import { isPlain } from './allowed.ts'
 import { keptAttributes, type Within } from './clean.ts'
 import type { Attribute } from './tree.ts'
 
-/** A tag or a text, as serializers write them: no reader takes it for anything else, wherever it stands. */
-const PIECE = /<(\/?)([a-z][a-z0-9]*)((?: [a-z][\w.:-]*(?:="[^"]*")?)*)>|[^<>]+/iy
+/**
+ * A tag or a text, as serializers write them: no reader takes it for anything else, wherever it stands. Of millions of
+ * attributes an expression has no room to remember where each began.
+ */
+const PIECE = /<(\/?)([a-z][a-z0-9]*)((?: [a-z][\w.:-]*(?:="[^"]*")?){0,100})>|[^<>]+/iy
 const ATTRIBUTE = / ([^ =]+)(?:="([^"]*)")?/g
 /** What an ampersand begins or, in an address, does not; what else it may begin is left to a real reader. */
 const ESCAPED = /&(?:(amp|lt|gt|quot)|nbsp|#160|#39);/g
@@ -48,6 +51,8 @@ export function plainHtml(
       name: key.toLowerCase(),
       value: value.replace(ESCAPED, (all, char) => CHARS[char] ?? (all === '&#39;' ? "'" : '\u00a0')),
     }))
+    // Of two with one name readers see the first.
+    if (new Set(attributes.map((one) => one.name)).size < attributes.length) return undefined
     change(name, attributes)
     written += `<${name}${keptAttributes(attributes, name, 'known', within).map(inQuotes).join('')}>`
     if (!VOID.test(name)) open.push(name)
