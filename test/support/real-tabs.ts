@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { launchBrowser, type RunningBrowser } from '../../src/plugins/base/browser/launch.ts'
 import type { Dress } from '../../src/plugins/base/browser/persona.ts'
 import { Tab } from '../../src/plugins/base/browser/tab.ts'
@@ -75,12 +76,16 @@ export class RealTabs {
   }
 }
 
-/** The picture of a tab's whole page, as a PNG file. */
+/** The picture of a tab's whole page, as a PNG file: of all frames, of which a busy browser draws some later. */
 export async function pictureOf(tab: Tab): Promise<Buffer> {
   const { cssContentSize: page } = await tab.send('Page.getLayoutMetrics')
   const clip = { x: 0, y: 0, width: page.width, height: page.height, scale: 1 }
-  const { data } = await tab.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true, clip })
-  return Buffer.from(data, 'base64')
+  for (let before = ''; ; ) {
+    const { data } = await tab.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true, clip })
+    if (data === before) return Buffer.from(data, 'base64')
+    before = data
+    await setTimeout(100)
+  }
 }
 
 /** How far apart the colours of two pictures (PNG) are at most, of 255; reckoned by a tab. */
