@@ -16,6 +16,7 @@ type State = Machine['states'][string]
 function draw(machine: Machine): string {
   const edges = Object.entries(machine.states).flatMap(([state, def]) => [
     ...Object.entries(def.on ?? {}).map(([event, target]) => `    ${state} --> ${target}: ${event}`),
+    ...Object.entries(def.reopen ?? {}).map(([event, target]) => `    ${state} --> ${target}: (${event})`),
     ...(def.giveUp ? [`    ${state} --> ${def.giveUp.to}: ${def.giveUp.after} attempts in vain`] : []),
     ...(def.timeout ? [`    ${state} --> ${def.timeout.to}: after ${time(def.timeout.afterMs)}`] : []),
     ...(def.final ? [`    ${state} --> [*]`] : []),

@@ -54,35 +54,6 @@ export async function binariesToCheck(
   return { rows: rows.filter((row) => row.is_named), areAnyDue: rows.some((row) => row.is_due) }
 }
 
-/** A program is no longer where it was found: queues it to be looked up again at once. */
-export async function loseBinary(db: Database, { id, abspath }: BinaryRow): Promise<void> {
-  const update = sql`
-    with lost as (
-      update "binary" set status = 'queued', retry_at = now(), abspath = '', version = '', sha256 = '', attempts = 0,
-        moved_by = null, status_changed_at = now(), modified_at = now()
-      where id = ${id} and status = 'installed' and abspath = ${abspath} returning id
-    )
-    insert into transition (model, row_id, from_status, to_status, event)
-    select 'binary', id, 'installed', 'queued', 'gone' from lost`
-  await withRetry(db, () => update.execute(db))
-}
-
-/** A program that was missing has appeared: makes it due now, unless it is claimed. */
-export async function lookUpNow(db: Database, { id }: BinaryRow): Promise<void> {
-  const update = sql`
-    update "binary" set retry_at = now(), modified_at = now()
-    where id = ${id} and status = 'queued' and claim_token is null`
-  await withRetry(db, () => update.execute(db))
-}
-
-/** Notes where a missing program is said to be, and makes it due, unless it is claimed. */
-export async function hintBinary(db: Database, machineId: string, name: string, abspath: string): Promise<void> {
-  const update = sql`
-    update "binary" set abspath = ${abspath}, retry_at = now(), modified_at = now()
-    where machine_id = ${machineId} and name = ${name} and status = 'queued' and claim_token is null`
-  await withRetry(db, () => update.execute(db))
-}
-
 /** The number of programs in each status. Counted directly: a machine has a few dozen. */
 export async function binaryCounts(db: Database): Promise<Map<string, { readonly rows: number }>> {
   const { rows } = await sql<{ status: string; rows: number }>`

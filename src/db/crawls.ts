@@ -46,8 +46,6 @@ export async function insertCrawl(
         label: crawl.label,
         config: JSON.stringify(crawl.config),
         output_dir: outputDir('crawls', list.first.urls.split('\n', 1)[0]!, id),
-        claim_token: null,
-        claimed_by: null,
         ...(crawl.schedule && { schedule_id: crawl.schedule.id, due_at: crawl.schedule.dueAt }),
       })
       .onConflict((row) => row.column('id').doUpdateSet({ id })) // Our own row, when an answer was lost.

@@ -30,8 +30,6 @@ export async function insertSchedule(
       crawl: JSON.stringify(crawl),
       next_at: nextAt,
       retry_at: nextAt,
-      claim_token: null,
-      claimed_by: null,
     })
     .onConflict((row) => row.column('id').doUpdateSet({ id })) // Our own row, when an answer was lost.
     .returningAll()

@@ -5,6 +5,7 @@ export { ACTOR_DEFAULTS, type ActorHooks, type ActorOptions } from './actor-opti
 export { ActorPool } from './actor-pool.ts'
 export type { ActorPoolOptions } from './actor-pool-options.ts'
 export { type ActorBody, type ActorMode, type ActorSlot, type Exit, processBody } from './actor-slot.ts'
+export { type Birth, born } from './born.ts'
 export type { QueueOptions, Retry } from './claim-statements.ts'
 export type { AnyClaimed, Claimed, Moved, SomeClaim } from './claimed.ts'
 export { ClaimLost } from './claimed.ts'
@@ -30,11 +31,13 @@ export {
   LEASE_SECONDS,
   type LiveState,
   type Machine,
+  type ReopenOf,
   type State,
   type Target,
   type WorkState,
   workStates,
 } from './machine.ts'
+export { type EachMove, type Move, type MoveOf, moved, movedEach } from './moved.ts'
 export {
   type Again,
   again,
@@ -57,9 +60,10 @@ export { Runner } from './runner.ts'
 export type { RunnerOptions, RunOptions } from './runner-options.ts'
 export { serveActor } from './serve-actor.ts'
 export { actorsToSpawn, MAX_CONCURRENT_ACTORS } from './spawn-policy.ts'
-export { pgSql, type Sql, type Statement } from './sql.ts'
+export { pgSql, type Sql, type Statement, type Text } from './sql.ts'
 export { Supervised, supervisedProcess } from './supervised.ts'
 export { DeadlineExceeded } from './tick.ts'
 export type { Settled } from './transitions.ts'
 export { type QueueView, type ViewName, viewsOf } from './views.ts'
 export { WATCHDOG_EXIT_CODE, type WatchdogOptions } from './watchdog.ts'
+export { rescheduled, woken } from './woken.ts'

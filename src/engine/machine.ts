@@ -1,5 +1,14 @@
+/** What any state may say. */
+interface AnyDef {
+  /**
+   * Columns that follow from being in the state: what a row gets in them when it enters, as SQL over the row (`work`).
+   * For rows that are held by others.
+   */
+  readonly entering?: Readonly<Record<string, string>>
+}
+
 /** A state that rows leave again. */
-interface LiveDef<S extends string> {
+interface LiveDef<S extends string> extends AnyDef {
   readonly final?: false
   /** Its edges: event -> next state. */
   readonly on: Readonly<Record<string, S>>
@@ -20,12 +29,15 @@ interface LiveDef<S extends string> {
   readonly deleteAfterMs?: number
   /** Rows here are never claimed: only an event from outside moves them. */
   readonly external?: true
+  readonly reopen?: never
 }
 
 /** A state that ends a row's life. */
-interface FinalDef {
+interface FinalDef<S extends string> extends AnyDef {
   readonly final: true
   readonly on?: never
+  /** Edges that begin a life anew: event -> next state. Neither a claim nor `send` offers them, only `moved`. */
+  readonly reopen?: Readonly<Record<string, S>>
   readonly startAfterMs?: never
   readonly retryAfterMs?: never
   readonly deadlineMs?: never
@@ -36,9 +48,12 @@ interface FinalDef {
   readonly external?: never
 }
 
-type StateDef<S extends string> = LiveDef<S> | FinalDef
+type StateDef<S extends string> = LiveDef<S> | FinalDef<S>
 
-/** The columns for state, schedule and claim. The first four are required, the others used when named. */
+/**
+ * The columns for state, schedule and claim. The first four are required, the others used when named. Rows that are
+ * held by others need no schedule and no token.
+ */
 export interface Columns {
   readonly id: string
   readonly status: string
@@ -61,6 +76,8 @@ export interface Machine {
   readonly table: string
   readonly idType: 'uuid' | 'bigint' | 'text'
   readonly columns: Columns
+  /** The graph whose claims hold these rows, too: they have no claim of their own, and a `Queue` refuses them. */
+  readonly heldBy?: string
   /** Seconds that a claim holds without renewal; it is renewed three times per lease. */
   readonly leaseSeconds: number
   /** Writes a row to `transition` at each change of state. */
@@ -80,6 +97,10 @@ export type WorkState<M extends Machine> = {
 }[LiveState<M>]
 /** The events of a state; for several states, those that all of them offer. */
 export type EventOf<M extends Machine, S extends State<M>> = keyof M['states'][S]['on'] & string
+/** The events that begin a final state's life anew. */
+export type ReopenOf<M extends Machine, S extends State<M>> = M['states'][S] extends { readonly reopen: infer R }
+  ? keyof R & string
+  : never
 /** The events of all states. */
 export type AnyEventOf<M extends Machine> = { [S in LiveState<M>]: EventOf<M, S> }[LiveState<M>]
 export type Target<
@@ -103,6 +124,7 @@ export function defineMachine<const S extends string, const D extends Record<S, 
   readonly table: string
   readonly idType?: Machine['idType']
   readonly columns?: Partial<Columns>
+  readonly heldBy?: string
   readonly leaseSeconds?: number
   readonly history?: boolean
   readonly initial: NoInfer<S>
@@ -131,6 +153,12 @@ export function workStates<M extends Machine>(machine: M): WorkState<M>[] {
   ) as WorkState<M>[]
 }
 
+/** Where an event leads from this state, if that offers it. */
+export function targetOf({ states }: Machine, from: string, event: string): string | undefined {
+  const { on, reopen } = states[from]!
+  return [on, reopen].find((edges) => edges && Object.hasOwn(edges, event))?.[event]
+}
+
 /** Does an outcome that leads to this state delete the row? */
 export function vanishesIn({ states }: Machine, state: string): boolean {
   const { final, deleteAfterMs } = states[state]!
@@ -154,10 +182,12 @@ function checkGraph(machine: Machine): void {
     throw new GraphError(machine, `the initial state "${initial}" is not one of its states`)
   if (states[initial]!.final) fail(initial, 'is initial and final at once')
   for (const [state, def] of Object.entries(states)) {
-    for (const target of targetsOf(def))
+    for (const target of [...targetsOf(def), ...Object.values(def.reopen ?? {})])
       if (!Object.hasOwn(states, target)) fail(state, `leads to "${target}", which is not one of its states`)
     if (def.final && targetsOf(def).length > 0) fail(state, 'is final and has a way out')
     if (!def.final && targetsOf(def).length === 0) fail(state, 'is not final and has no way out')
+    if (!def.final && def.reopen) fail(state, 'is not final and reopens')
+    if (def.entering && machine.heldBy === undefined) fail(state, 'has `entering`, and its rows are not held by others')
     checkNumbers(machine, def, (what) => fail(state, what))
   }
   const reached = new Set([initial])

@@ -22,3 +22,20 @@ export function pgSql(client: PgQueryable, options: { readonly prepare?: boolean
       (await client.query({ ...(prepare ? { name } : {}), text, values: [...values] })).rows as Row[],
   }
 }
+
+/**
+ * SQL text of which the engine does not know all: what it does not know (a value, or a part of somebody's query
+ * builder) stands in between, as it is. Without that, it is plain text.
+ */
+export type Text<X = never> = string | X | readonly (string | X)[]
+
+/** SQL text of parts. */
+export function text<X = never>(strings: TemplateStringsArray, ...parts: readonly Text<X>[]): (string | X)[] {
+  return strings.flatMap((string, index) => (index === 0 ? [string] : [...partsOf(parts[index - 1]!), string]))
+}
+
+/** Texts with something between them. */
+export const joined = <X>(texts: readonly Text<X>[], between: string): (string | X)[] =>
+  texts.flatMap((one, index) => (index === 0 ? partsOf(one) : [between, ...partsOf(one)]))
+
+const partsOf = <X>(part: Text<X>): readonly (string | X)[] => (Array.isArray(part) ? part : [part as string | X])

@@ -104,15 +104,16 @@ select taken.* from due left join taken on true;
 --   $15 value of `fence`
 prepare "job: settle and claim" as
 with moved as (
-  update "job" as work
-  set "status" = $4, "retry_at" = case $6::float8 when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
+  update "job" as work set "status" = $4, "retry_at" = case $6::float8
+    when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
     else now() + make_interval(secs => $6) end,
     "claim_token" = null, "owner" = null, "attempts" = $8, "changed_at" = case when $5 = '' then work."changed_at"
       else now() end, "moved_by" = $2, "modified_at" = now()
   where work."id" = any($1::bigint[]) and work."claim_token" = $2
 and work."status" is not distinct from $3
-  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
-), logged as (
+  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event,
+    $7::uuid as by
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'job', id, from_status, to_status, event, by from moved where event <> ''
 ), fence as (select 1 from job where id = $15 for share), due as materialized (
@@ -193,10 +194,11 @@ returning "id"::text as id;
 -- moves a row into another state, where its claim goes on; $1 id, $2 token, $3 from, $4 to, $5 event, $6 who
 prepare "job: keep" as
 with moved as (
-  update "job" set "status" = $4, "changed_at" = now(), "moved_by" = $2, "modified_at" = now()
-  where "id" = $1 and "claim_token" = $2 and "status" is not distinct from $3
-  returning "id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $6::uuid as by
-), logged as (
+  update "job" as work set "status" = $4, "changed_at" = now(), "moved_by" = $2, "modified_at" = now()
+  where work."id" = $1 and work."claim_token" = $2 and work."status" is not distinct from $3
+  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event,
+    $6::uuid as by
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'job', id, from_status, to_status, event, by from moved where event <> ''
 )
@@ -206,15 +208,16 @@ select id::text from moved;
 --   $8 attempts, $9... columns
 prepare "job: settle alike" as
 with moved as (
-  update "job" as work
-  set "status" = $4, "retry_at" = case $6::float8 when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
+  update "job" as work set "status" = $4, "retry_at" = case $6::float8
+    when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
     else now() + make_interval(secs => $6) end,
     "claim_token" = null, "owner" = null, "attempts" = $8, "changed_at" = case when $5 = '' then work."changed_at"
       else now() end, "moved_by" = $2, "modified_at" = now()
   where work."id" = any($1::bigint[]) and work."claim_token" = $2
 and work."status" is not distinct from $3
-  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
-), logged as (
+  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event,
+    $7::uuid as by
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'job', id, from_status, to_status, event, by from moved where event <> ''
 )
@@ -223,103 +226,98 @@ where (select count(*) from moved) < cardinality($1::bigint[]) and id not in (se
 
 -- "start" from outside; $1 ids, $2 who, $3 when they are due
 prepare "job: start" as
-with before as (
-  select "id" as id, "status"::text as from_status from "job"
-  where "id" = any($1::bigint[]) and "status" in ('queued')
-  order by "id"::text collate "C" for no key update
+with moved_before as materialized (
+  select work."id" as id, work."status"::text as from_status, 'started'::text as to_status,
+    'start'::text as event
+  from "job" as work where work."id" = any($1::bigint[]) and work."status" in ('queued')
+  order by work."id"::text collate "C" for no key update
 ), moved as (
-  update "job" as work set "status" = case before.from_status when 'queued' then 'started' end,
-    "retry_at" = case before.from_status when 'queued' then $3::timestamptz end, "claim_token" = null, "owner" = null,
-    "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
-  from before where work."id" = before.id
-  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'started' end as to_status,
-    'start' as event,
+  update "job" as work set "status" = before.to_status, "retry_at" = $3::timestamptz, "claim_token" = null,
+    "owner" = null, "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  from moved_before as before
+  where work."id" = any(array(select id from moved_before)) and work."id" = before.id
+  returning work."id" as id, before.from_status as from_status, before.to_status as to_status, before.event as event,
     $2::uuid as by
-), logged as (
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
-  select 'job', id, from_status, to_status, event, by from moved where event <> ''
-)
-select id::text from moved;
+  select 'job', id, from_status, to_status, event, by from moved
+) select id::text from moved;
 
 -- "pause" from outside; $1 ids, $2 who, $3 when they are due
 prepare "job: pause" as
-with before as (
-  select "id" as id, "status"::text as from_status from "job"
-  where "id" = any($1::bigint[]) and "status" in ('queued')
-  order by "id"::text collate "C" for no key update
+with moved_before as materialized (
+  select work."id" as id, work."status"::text as from_status, 'paused'::text as to_status,
+    'pause'::text as event
+  from "job" as work where work."id" = any($1::bigint[]) and work."status" in ('queued')
+  order by work."id"::text collate "C" for no key update
 ), moved as (
-  update "job" as work set "status" = case before.from_status when 'queued' then 'paused' end,
-    "retry_at" = case before.from_status when 'queued' then $3::timestamptz end, "claim_token" = null, "owner" = null,
-    "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
-  from before where work."id" = before.id
-  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'paused' end as to_status,
-    'pause' as event,
+  update "job" as work set "status" = before.to_status, "retry_at" = $3::timestamptz, "claim_token" = null,
+    "owner" = null, "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  from moved_before as before
+  where work."id" = any(array(select id from moved_before)) and work."id" = before.id
+  returning work."id" as id, before.from_status as from_status, before.to_status as to_status, before.event as event,
     $2::uuid as by
-), logged as (
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
-  select 'job', id, from_status, to_status, event, by from moved where event <> ''
-)
-select id::text from moved;
+  select 'job', id, from_status, to_status, event, by from moved
+) select id::text from moved;
 
 -- "finish" from outside; $1 ids, $2 who, $3 when they are due
 prepare "job: finish" as
-with before as (
-  select "id" as id, "status"::text as from_status from "job"
-  where "id" = any($1::bigint[]) and "status" in ('started')
-  order by "id"::text collate "C" for no key update
+with moved_before as materialized (
+  select work."id" as id, work."status"::text as from_status, 'done'::text as to_status,
+    'finish'::text as event
+  from "job" as work where work."id" = any($1::bigint[]) and work."status" in ('started')
+  order by work."id"::text collate "C" for no key update
 ), moved as (
-  update "job" as work set "status" = case before.from_status when 'started' then 'done' end,
-    "retry_at" = case before.from_status when 'started' then nullif($3::timestamptz, $3) end, "claim_token" = null,
+  update "job" as work set "status" = before.to_status, "retry_at" = nullif($3::timestamptz, $3), "claim_token" = null,
     "owner" = null, "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
-  from before where work."id" = before.id
-  returning work."id" as id, before.from_status, case before.from_status when 'started' then 'done' end as to_status,
-    'finish' as event,
+  from moved_before as before
+  where work."id" = any(array(select id from moved_before)) and work."id" = before.id
+  returning work."id" as id, before.from_status as from_status, before.to_status as to_status, before.event as event,
     $2::uuid as by
-), logged as (
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
-  select 'job', id, from_status, to_status, event, by from moved where event <> ''
-)
-select id::text from moved;
+  select 'job', id, from_status, to_status, event, by from moved
+) select id::text from moved;
 
 -- "drop" from outside; $1 ids, $2 who, $3 when they are due
 prepare "job: drop" as
-with before as (
-  select "id" as id, "status"::text as from_status from "job"
-  where "id" = any($1::bigint[]) and "status" in ('started')
-  order by "id"::text collate "C" for no key update
+with moved_before as materialized (
+  select work."id" as id, work."status"::text as from_status, 'dropped'::text as to_status,
+    'drop'::text as event
+  from "job" as work where work."id" = any($1::bigint[]) and work."status" in ('started')
+  order by work."id"::text collate "C" for no key update
 ), moved as (
-  update "job" as work set "status" = case before.from_status when 'started' then 'dropped' end,
-    "retry_at" = case before.from_status when 'started' then nullif($3::timestamptz, $3) end, "claim_token" = null,
+  update "job" as work set "status" = before.to_status, "retry_at" = nullif($3::timestamptz, $3), "claim_token" = null,
     "owner" = null, "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
-  from before where work."id" = before.id
-  returning work."id" as id, before.from_status, case before.from_status when 'started' then 'dropped'
-    end as to_status, 'drop' as event,
+  from moved_before as before
+  where work."id" = any(array(select id from moved_before)) and work."id" = before.id
+  returning work."id" as id, before.from_status as from_status, before.to_status as to_status, before.event as event,
     $2::uuid as by
-), logged as (
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
-  select 'job', id, from_status, to_status, event, by from moved where event <> ''
-)
-select id::text from moved;
+  select 'job', id, from_status, to_status, event, by from moved
+) select id::text from moved;
 
 -- "resume" from outside; $1 ids, $2 who, $3 when they are due
 prepare "job: resume" as
-with before as (
-  select "id" as id, "status"::text as from_status from "job"
-  where "id" = any($1::bigint[]) and "status" in ('paused')
-  order by "id"::text collate "C" for no key update
+with moved_before as materialized (
+  select work."id" as id, work."status"::text as from_status, 'queued'::text as to_status,
+    'resume'::text as event
+  from "job" as work where work."id" = any($1::bigint[]) and work."status" in ('paused')
+  order by work."id"::text collate "C" for no key update
 ), moved as (
-  update "job" as work set "status" = case before.from_status when 'paused' then 'queued' end,
-    "retry_at" = case before.from_status when 'paused' then $3::timestamptz end, "claim_token" = null, "owner" = null,
-    "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
-  from before where work."id" = before.id
-  returning work."id" as id, before.from_status, case before.from_status when 'paused' then 'queued' end as to_status,
-    'resume' as event,
+  update "job" as work set "status" = before.to_status, "retry_at" = $3::timestamptz, "claim_token" = null,
+    "owner" = null, "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  from moved_before as before
+  where work."id" = any(array(select id from moved_before)) and work."id" = before.id
+  returning work."id" as id, before.from_status as from_status, before.to_status as to_status, before.event as event,
     $2::uuid as by
-), logged as (
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
-  select 'job', id, from_status, to_status, event, by from moved where event <> ''
-)
-select id::text from moved;
+  select 'job', id, from_status, to_status, event, by from moved
+) select id::text from moved;
 
 -- ends claims, each with its own step; $1 ids, $2 tokens, $3 from, $4 to, $5 events, $6 seconds until due, $7 who,
 --   $8 attempts
@@ -329,8 +327,7 @@ with outcome as (
     $6::float8[], $8::int[])
     as o (id, token, from_status, to_status, event, after_s, attempts)
 ), changed as (
-  update "job" as work
-  set "status" = o.to_status,
+  update "job" as work set "status" = o.to_status,
     "retry_at" = case o.after_s when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
       else now() + make_interval(secs => o.after_s) end,
     "claim_token" = null, "owner" = null, "attempts" = o.attempts, "changed_at" = case
@@ -339,13 +336,15 @@ with outcome as (
   where work."id" = any(array(select id from outcome)) -- as with claims: the same plan for every batch size
     and work."id" = o.id and work."claim_token" = o.token and work."status" = o.from_status
       and o.to_status not in ('dropped')
-  returning work."id" as id, o.from_status, o.to_status, o.event, $7::uuid as by
+  returning work."id" as id, o.from_status as from_status, o.to_status as to_status, o.event as event,
+    $7::uuid as by
 ), vanished as (
   delete from "job" as work using outcome o where work."id" = any(array(select id
     from outcome)) -- as with claims: the same plan for every batch size
     and work."id" = o.id and work."claim_token" = o.token and work."status" = o.from_status
-      and o.to_status in ('dropped') returning work."id" as id, o.from_status, o.to_status, o.event, $7::uuid as by
-), moved as (select * from changed union all select * from vanished), logged as (
+      and o.to_status in ('dropped')
+  returning work."id" as id, o.from_status as from_status, o.to_status as to_status, o.event as event, $7::uuid as by
+), moved as (select * from changed union all select * from vanished), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'job', id, from_status, to_status, event, by from moved where event <> ''
 )
@@ -358,7 +357,7 @@ with moved as (
   delete from "job" as work where work."id" = any($1::bigint[]) and work."claim_token" = $2
 and work."status" is not distinct from $3 returning work."id" as id, $3::text as from_status, $4::text as to_status,
   $5::text as event, $6::uuid as by
-), logged as (
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'job', id, from_status, to_status, event, by from moved where event <> ''
 )
@@ -372,12 +371,13 @@ with late as materialized (
     and ("claim_token" is null or "retry_at" <= now())
     limit $1 for no key update skip locked
 ), moved as (
-  update "job" as work set "status" = 'failed', "retry_at" = null::timestamptz,
-    "claim_token" = null, "owner" = null, "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
-  from late where work."id" = late.id
-  returning work."id" as id, 'started' as from_status, 'failed' as to_status,
-    'timeout' as event, $2::uuid as by
-), logged as (
+  update "job" as work set "status" = 'failed', "retry_at" = null::timestamptz, "claim_token" = null, "owner" = null,
+    "attempts" = 0, "changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  from late
+  where work."id" = late.id
+  returning work."id" as id, 'started'::text as from_status, 'failed'::text as to_status, 'timeout'::text as event,
+    $2::uuid as by
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'job', id, from_status, to_status, event, by from moved where event <> ''
 )

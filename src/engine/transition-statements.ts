@@ -1,6 +1,8 @@
 import { type Machine, vanishesIn } from './machine.ts'
+import { edgesOf, movedAlong } from './moved.ts'
 import type { Statement } from './sql.ts'
 import { assignments, list, literal, named, type Table, tableOf } from './table.ts'
+import { dueIn, entered, FAR, history, updated } from './transition-text.ts'
 
 /**
  * Parameters: ids, tokens, states before, states after, events ('': the row stays in its state), seconds until due
@@ -17,7 +19,12 @@ export function settleStatement(machine: Machine): Statement {
   const gone = Object.keys(machine.states).filter((state) => vanishesIn(machine, state))
   const ours = `work.${t.id} = any(array(select id from outcome)) -- as with claims: the same plan for every batch size
         and work.${t.id} = o.id and work.${t.token} = o.token and work.${t.status} = o.from_status`
-  const ended = `returning work.${t.id} as id, o.from_status, o.to_status, o.event, $7::uuid as by`
+  const edge = ['o.from_status', 'o.to_status', 'o.event'] as const
+  const set = `${t.status} = o.to_status,
+        ${t.retryAt} = case o.after_s when 'infinity' then ${FAR} else now() + make_interval(secs => o.after_s) end,
+        ${t.unclaim}${counts.set}${changed}${t.moved('o.token')}${t.modified}`
+  const as = gone.length > 0 ? 'changed' : 'moved'
+  const where = `${ours}${gone.length > 0 ? ` and o.to_status not in (${list(gone)})` : ''}`
   return named(
     machine,
     'settle',
@@ -26,21 +33,14 @@ export function settleStatement(machine: Machine): Statement {
       select * from unnest($1::${machine.idType}[], $2::uuid[], $3::text[], $4::text[], $5::text[],
         $6::float8[]${counts.type})
         as o (id, token, from_status, to_status, event, after_s${counts.name})
-    ), changed as (
-      update ${t.name} as work
-      set ${t.status} = o.to_status,
-        ${t.retryAt} = case o.after_s when 'infinity' then ${FAR} else now() + make_interval(secs => o.after_s) end,
-        ${t.unclaim}${counts.set}${changed}${t.moved('o.token')}${t.modified}
-      from outcome o
-      where ${ours}${gone.length > 0 ? ` and o.to_status not in (${list(gone)})` : ''}
-      ${ended}
-    )${
+    ), ${plain(updated(machine, { as, set, from: 'outcome o', where, edge, by: '$7' }))}${
       gone.length > 0
         ? `, vanished as (
-      delete from ${t.name} as work using outcome o where ${ours} and o.to_status in (${list(gone)}) ${ended}
+      delete from ${t.name} as work using outcome o where ${ours} and o.to_status in (${list(gone)})
+      ${returned(t, edge, '$7')}
     ), moved as (select * from changed union all select * from vanished)`
-        : ', moved as (select * from changed)'
-    }${history(machine)}
+        : ''
+    }${logged(machine)}
     ${lost(machine)}`,
   )
 }
@@ -71,14 +71,11 @@ export function settledAlike(machine: Machine, names: readonly string[], where?:
   const attempts = t.attempts ? `, ${t.attempts} = $8` : ''
   const fields = written(machine, names, t.attempts ? 9 : 8)
   const changed = t.changedAt ? `, ${t.changedAt} = case when $5 = '' then work.${t.changedAt} else now() end` : ''
-  return `moved as (
-      update ${t.name} as work
-      set ${t.status} = $4, ${t.retryAt} = case $6::float8 when 'infinity' then ${FAR}
+  const set = `${t.status} = $4, ${t.retryAt} = case $6::float8 when 'infinity' then ${FAR}
         else now() + make_interval(secs => $6) end,
-        ${t.unclaim}${attempts}${changed}${fields}${t.moved('$2')}${t.modified}
-      where ${oursAlike(machine, t)}${where === undefined ? '' : ` and ${where}`}
-      ${endedAlike(t)}
-    )${history(machine)}`
+        ${t.unclaim}${attempts}${changed}${fields}${t.moved('$2')}${t.modified}`
+  const ours = `${oursAlike(machine, t)}${where === undefined ? '' : ` and ${where}`}`
+  return `${plain(updated(machine, { as: 'moved', set, where: ours, edge: ALIKE, by: '$7' }))}${logged(machine)}`
 }
 
 /**
@@ -92,11 +89,20 @@ export function vanishAlikeStatement(machine: Machine): Statement {
     'vanish alike',
     `
     with moved as (
-      delete from ${t.name} as work where ${oursAlike(machine, t)} ${endedAlike(t, 6)}
-    )${history(machine)}
+      delete from ${t.name} as work where ${oursAlike(machine, t)} ${returned(t, ALIKE, '$6')}
+    )${logged(machine)}
     ${lost(machine)}`,
   )
 }
+
+const plain = (parts: readonly string[]) => parts.join('')
+
+/** What a row tells that is deleted by its last step. */
+const returned = (t: Table, [from, to, event]: readonly string[], by: string) =>
+  `returning work.${t.id} as id, ${from} as from_status, ${to} as to_status, ${event} as event, ${by}::uuid as by`
+
+/** The log of `moved`: an outcome without an event stays where it is. */
+const logged = (machine: Machine) => history(machine, 'moved', `event <> ''`)
 
 /** Seldom any: a batch without losses returns nothing. */
 const lost = ({ idType }: Machine) => `select id::text from unnest($1::${idType}[]) as asked (id)
@@ -111,9 +117,8 @@ const written = (machine: Machine, names: readonly string[], first: number) =>
 const oursAlike = (machine: Machine, t: Table) =>
   `work.${t.id} = any($1::${machine.idType}[]) and work.${t.token} = $2
     and work.${t.status} is not distinct from $3`
-const endedAlike = (t: Table, byAt = 7) =>
-  `returning work.${t.id} as id, ` +
-  `$3::text as from_status, $4::text as to_status, $5::text as event, $${byAt}::uuid as by`
+/** States and event of rows that all take the same step. */
+const ALIKE = ['$3::text', '$4::text', '$5::text'] as const
 
 /**
  * Parameters: id, token, state before, state after, event, author, a value for each of these columns. A change of state
@@ -121,15 +126,13 @@ const endedAlike = (t: Table, byAt = 7) =>
  */
 export function keepStatement(machine: Machine, names: readonly string[]): Statement {
   const t = tableOf(machine)
+  const set = `${t.status} = $4${t.changed}${written(machine, names, 7)}${t.moved('$2')}${t.modified}`
+  const where = `work.${t.id} = $1 and work.${t.token} = $2 and work.${t.status} is not distinct from $3`
   return named(
     machine,
     'keep',
     `
-    with moved as (
-      update ${t.name} set ${t.status} = $4${t.changed}${written(machine, names, 7)}${t.moved('$2')}${t.modified}
-      where ${t.id} = $1 and ${t.token} = $2 and ${t.status} is not distinct from $3
-      returning ${t.id} as id, $3::text as from_status, $4::text as to_status, $5::text as event, $6::uuid as by
-    )${history(machine)}
+    with ${plain(updated(machine, { as: 'moved', set, where, edge: ALIKE, by: '$6' }))}${logged(machine)}
     select id::text from moved`,
   )
 }
@@ -153,41 +156,26 @@ export function movedStatement(machine: Machine): Statement {
  * claimed: whoever holds one loses the claim. Null when no state offers this event.
  */
 export function externalStatement(machine: Machine, event: string, scheduled: boolean): Statement | null {
-  const t = tableOf(machine)
-  const edges = Object.entries(machine.states).flatMap(([state, def]) =>
-    Object.hasOwn(def.on ?? {}, event) ? [{ from: state, to: def.on![event]! }] : [],
-  )
+  const edges = edgesOf(machine, workedOn(machine), event)
   if (edges.length === 0) return null
-  const perState = (value: (to: string) => string) =>
-    `case before.from_status ${edges.map(({ from, to }) => `when ${literal(from)} then ${value(to)}`).join(' ')} end`
-  const target = perState(literal)
   // A final state has no schedule; the parameter is mentioned all the same, since it is passed.
   const asked = (to: string) => (machine.states[to]!.final ? 'nullif($3::timestamptz, $3)' : '$3::timestamptz')
-  const due = perState((to) => (scheduled ? asked(to) : dueIn(machine, to)))
-  // Locks rows in the same order as batches of outcomes, so that they cannot deadlock.
-  return named(
-    machine,
-    event,
-    `
-    with before as (
-      select ${t.id} as id, ${t.status}::text as from_status from ${t.name}
-      where ${t.id} = any($1::${machine.idType}[]) and ${t.status} in (${list(edges.map(({ from }) => from))})
-      order by ${t.id}::text collate "C" for no key update
-    ), moved as (
-      update ${t.name} as work set ${t.status} = ${target}, ${t.retryAt} = ${due}, ${entered(t)}
-      from before where work.${t.id} = before.id
-      returning work.${t.id} as id, before.from_status, ${target} as to_status, ${literal(event)} as event,
-        $2::uuid as by
-    )${history(machine)}
-    select id::text from moved`,
-  )
+  const how = { as: 'moved', rows: `$1::${machine.idType}[]`, by: '$2' }
+  const due = scheduled ? asked : (to: string) => dueIn(machine, to)
+  return named(machine, event, `with ${plain(movedAlong(machine, edges, how, due))} select id::text from moved`)
 }
+
+/** The states whose edges anybody may ask for. */
+const workedOn = ({ states }: Machine) => Object.keys(states).filter((state) => !states[state]!.final)
 
 /** Parameters: limit, author. Moves unclaimed rows along their state's timeout. Null when the state has none. */
 export function timeoutStatement(machine: Machine, state: string): Statement | null {
   const t = tableOf(machine)
   const timeout = machine.states[state]?.timeout
   if (!timeout) return null
+  const set = `${t.status} = ${literal(timeout.to)}, ${t.retryAt} = ${dueIn(machine, timeout.to)}, ${entered(t)}`
+  const where = `work.${t.id} = late.id`
+  const edge = [state, timeout.to, 'timeout'].map((part) => `${literal(part)}::text`) as [string, string, string]
   return named(
     machine,
     `timeout ${state}`,
@@ -195,13 +183,7 @@ export function timeoutStatement(machine: Machine, state: string): Statement | n
     with late as materialized (
       select ${t.id} as id from ${t.name} where ${restingFor(t, state, timeout.afterMs)}
         limit $1 for no key update skip locked
-    ), moved as (
-      update ${t.name} as work set ${t.status} = ${literal(timeout.to)}, ${t.retryAt} = ${dueIn(machine, timeout.to)},
-        ${entered(t)}
-      from late where work.${t.id} = late.id
-      returning work.${t.id} as id, ${literal(state)} as from_status, ${literal(timeout.to)} as to_status,
-        'timeout' as event, $2::uuid as by
-    )${history(machine)}
+    ), ${plain(updated(machine, { as: 'moved', set, from: 'late', where, edge, by: '$2' }))}${logged(machine)}
     select id::text from moved`,
   )
 }
@@ -226,24 +208,3 @@ function restingFor(t: Table, state: string, ms: number): string {
   const since = ms > 0 ? ` and ${t.changedAt} <= now() - make_interval(secs => ${ms / 1000})` : ''
   return `${t.status} = ${literal(state)}${since} and (${t.token} is null or ${t.retryAt} <= now())`
 }
-
-/** The schedule of rows that only an event from outside moves. */
-const FAR = `timestamptz '9999-01-01 00:00:00Z'`
-
-/** When a row that enters this state is due. */
-function dueIn(machine: Machine, state: string): string {
-  const { final, external, startAfterMs } = machine.states[state]!
-  return final ? 'null::timestamptz' : external ? FAR : `now() + make_interval(secs => ${(startAfterMs ?? 0) / 1000})`
-}
-
-/** A row that enters a state from outside or by a timeout has no claim and a new count of attempts. */
-const entered = (t: Table) =>
-  `${t.unclaim}${t.attempts ? `, ${t.attempts} = 0` : ''}${t.changed}${t.moved('null')}${t.modified}`
-
-const history = (machine: Machine) =>
-  machine.history
-    ? `, logged as (
-      insert into transition (model, row_id, from_status, to_status, event, process_id)
-      select ${literal(machine.name)}, id, from_status, to_status, event, by from moved where event <> ''
-    )`
-    : ''

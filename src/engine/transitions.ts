@@ -4,6 +4,7 @@ import { type Claimed, ClaimLost, type Held, type Moved } from './claimed.ts'
 import {
   type AnyEventOf,
   type EventOf,
+  GraphError,
   type Machine,
   type State,
   type Target,
@@ -47,6 +48,8 @@ export class Transitions<M extends Machine, Row = Record<string, unknown>> {
   readonly #statements = new Map<string, Statement>()
 
   constructor(machine: M, sql: Sql, retry: Retry = (work) => work(false)) {
+    if (machine.heldBy !== undefined)
+      throw new GraphError(machine, `its rows are held by ${machine.heldBy}, not claimed`)
     this.machine = machine
     this.sql = sql
     this.retry = retry

@@ -8,6 +8,10 @@ import type { Database } from '../db/database.ts'
 import { transact } from '../db/retry.ts'
 import { tagSnapshots } from '../db/snapshots.ts'
 import type { OutputFile, ResultStatus } from '../db/tables.ts'
+import { archiveResultMachine } from './archive-result.ts'
+import { crawlMachine } from './crawl.ts'
+import { bornRows } from './moved.ts'
+import { snapshotMachine } from './snapshot.ts'
 import type { Verdict } from './verdict.ts'
 
 // Pages that somebody else archived: their rows begin at their end. Ids are made from the originals', so that whoever
@@ -29,11 +33,18 @@ export async function adoptCrawl(
   const { key, at, label, list } = crawl
   const id = adoptedId(key, at)
   await transact(db, async (tx) => {
-    await sql`
-      insert into crawl (id, urls, urls_total, label, config, output_dir, status, retry_at, next_part, created_at)
-      values (${id}, ${list.first.urls}, ${list.total}, ${label}, '{"adopted": true}',
-        ${outputDir('crawls', list.first.urls.split('\n', 1)[0]!, id, at)}, 'sealed', null, null, ${at})
-      on conflict do nothing`.execute(tx)
+    const columns = {
+      id: sql`${id}::uuid`,
+      urls: sql`${list.first.urls}::text`,
+      urls_total: sql`${list.total}::int`,
+      label: sql`${label}::text`,
+      config: `'{"adopted": true}'`,
+      output_dir: sql`${outputDir('crawls', list.first.urls.split('\n', 1)[0]!, id, at)}::text`,
+      next_part: 'null',
+      created_at: sql`${at}::timestamptz`,
+    }
+    await sql`with ${bornRows(crawlMachine, { as: 'adopted', columns, state: 'sealed', source: '', ...UNLESS_HERE })}
+      select from adopted`.execute(tx)
     await insertParts(tx, id, list)
   })
   return id
@@ -81,25 +92,53 @@ export async function adoptedAmong(db: Database, ids: readonly string[]): Promis
 export async function adoptPage(db: Database, page: AdoptedPage): Promise<boolean> {
   const size = page.results.reduce((sum, { files }) => sum + bytesOf(files), 0)
   return await transact(db, async (tx) => {
+    const columns = {
+      id: sql`${page.id}::uuid`,
+      crawl_id: sql`${page.crawlId}::uuid`,
+      url: sql`${page.url}::text`,
+      url_hash: sql`sha256(convert_to(${page.url}, 'UTF8'))`,
+      title: sql`${page.title}::text`,
+      depth: sql`${page.depth}::int`,
+      output_dir: sql`${page.outputDir}::text`,
+      output_size: sql`${size}::bigint`,
+      outcome: sql`${page.outcome}::text`,
+      cause: sql`${page.cause}::text`,
+      http_status: sql`${page.http_status}::int`,
+      notes: sql`${page.notes}::text`,
+      bookmarked_at: sql`${page.bookmarkedAt}::timestamptz`,
+      created_at: sql`${page.bookmarkedAt}::timestamptz`,
+      status_changed_at: sql`${page.sealedAt}::timestamptz`,
+    }
     const { rows } = await sql<{ id: string }>`
-      insert into snapshot (id, crawl_id, url, url_hash, title, depth, output_dir, output_size, status, retry_at,
-        outcome, cause, http_status, notes, bookmarked_at, created_at, status_changed_at)
-      values (${page.id}, ${page.crawlId}, ${page.url}, sha256(convert_to(${page.url}, 'UTF8')), ${page.title},
-        ${page.depth}, ${page.outputDir}, ${size}, 'sealed', null, ${page.outcome}, ${page.cause}, ${page.http_status},
-        ${page.notes}, ${page.bookmarkedAt}, ${page.bookmarkedAt}, ${page.sealedAt})
-      on conflict do nothing returning id`.execute(tx)
+      with ${bornRows(snapshotMachine, { as: 'adopted', columns, state: 'sealed', source: '', ...UNLESS_HERE })}
+      select id from adopted`.execute(tx)
     // Our own, when an answer was lost.
     if (rows.length === 0) return (await adoptedAmong(tx, [page.id])).get(page.id)?.crawl_id === page.crawlId
     if (page.tags.length > 0) await tagSnapshots(tx, [page.id], page.tags)
-    for (const result of page.results)
-      await sql`
-        insert into archive_result (id, snapshot_id, plugin, hook_name, attempt, status, output_str, output_files,
-          output_size, start_ts, end_ts, created_at)
-        values (${uuidv7()}, ${page.id}, ${result.plugin}, ${result.hook_name}, ${result.attempt}, ${result.status},
-          ${result.output_str}, ${JSON.stringify(result.files)}, ${bytesOf(result.files)}, ${result.start},
-          ${result.end}, ${result.start})`.execute(tx)
+    for (const result of page.results) await adoptResult(tx, page.id, result)
     return true
   })
 }
+
+async function adoptResult(tx: Database, pageId: string, result: AdoptedResult): Promise<void> {
+  const columns = {
+    id: sql`${uuidv7()}::uuid`,
+    snapshot_id: sql`${pageId}::uuid`,
+    plugin: sql`${result.plugin}::text`,
+    hook_name: sql`${result.hook_name}::text`,
+    attempt: sql`${result.attempt}::int`,
+    output_str: sql`${result.output_str}::text`,
+    output_files: sql`${JSON.stringify(result.files)}::jsonb`,
+    output_size: sql`${bytesOf(result.files)}::bigint`,
+    start_ts: sql`${result.start}::timestamptz`,
+    end_ts: sql`${result.end}::timestamptz`,
+    created_at: sql`${result.start}::timestamptz`,
+  }
+  const birth = { as: 'adopted', columns, state: result.status, source: '' } as const
+  await sql`with ${bornRows(archiveResultMachine, birth)} select from adopted`.execute(tx)
+}
+
+/** For rows that are here from an earlier beginning. */
+const UNLESS_HERE = { onConflict: 'on conflict do nothing' }
 
 const bytesOf = (files: AdoptedResult['files']) => Object.values(files).reduce((sum, { size }) => sum + size, 0)

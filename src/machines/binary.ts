@@ -2,8 +2,7 @@ import { defineMachine } from '../engine/machine.ts'
 
 /**
  * A program that plugins need, on one machine. One that was not found stays queued, for five minutes each time
- * (ArchiveBox's number). One that has disappeared is queued again by whoever notices (`loseBinary`), as a retry does
- * for what is sealed.
+ * (ArchiveBox's number). One that has disappeared is queued again by whoever notices (`loseBinary`).
  */
 export const binaryMachine = defineMachine({
   name: 'binary',
@@ -20,6 +19,6 @@ export const binaryMachine = defineMachine({
   initial: 'queued',
   states: {
     queued: { on: { install: 'installed' }, retryAfterMs: 300_000, deadlineMs: 3_600_000 },
-    installed: { final: true },
+    installed: { final: true, reopen: { gone: 'queued' } },
   },
 })

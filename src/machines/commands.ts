@@ -7,6 +7,7 @@ import { Queue, RETRY_AT_MAX } from '../engine/queue.ts'
 import { crawlMachine } from './crawl.ts'
 import { skipOpenResults } from './finish-page.ts'
 import { judge, recordVerdicts } from './judge.ts'
+import { idsOf, wokenRows } from './moved.ts'
 import { outputSize } from './outputs.ts'
 import { snapshotMachine } from './snapshot.ts'
 import { titleIn } from './title-in.ts'
@@ -90,9 +91,8 @@ export async function lockCrawlsOf(tx: Database, snapshotIds: readonly string[])
 /** Makes started crawls due that no worker has: with only paused snapshots left, a crawl waits for a change. */
 export async function wakeCrawls(tx: Database, ids: readonly string[]): Promise<void> {
   await sql`
-    update crawl set retry_at = now(), modified_at = now()
-    where id = any(${ids}::uuid[]) and status = 'started' and claim_token is null and retry_at > now()`.execute(tx)
-  await sql`select pg_notify('archivebox_work', '')`.execute(tx)
+    with ${wokenRows(crawlMachine, { as: 'woken', rows: idsOf(ids), states: ['started'] })}
+    select pg_notify('archivebox_work', '')`.execute(tx)
 }
 
 /** Pages per statement: one second on a slow machine, far below the statement timeout. */

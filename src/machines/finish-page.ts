@@ -4,6 +4,8 @@ import { RELAXED } from '../db/relaxed.ts'
 import type { ResultOfPage } from '../db/results.ts'
 import { tagsOf } from '../db/snapshots.ts'
 import { ClaimLost } from '../engine/queue.ts'
+import { archiveResultMachine } from './archive-result.ts'
+import { movedRows, NOBODY } from './moved.ts'
 import type { Owner, SnapshotClaim } from './queues.ts'
 import { moving, type ResultChange, requireWritten } from './results.ts'
 
@@ -58,15 +60,14 @@ export async function finishPage(
 /** Skips the open results of a snapshot that is sealed next, or was just sealed in the same transaction. */
 export async function skipOpenResults(tx: Owner['home']['db'], snapshotId: string, reason: string): Promise<void> {
   await sql`
-    with open as (
-      select id, status from archive_result where snapshot_id = ${snapshotId}
-        and status in ('queued', 'started', 'backoff') for update
-    ), skipped as (
-      update archive_result r set status = 'skipped', output_str = ${reason}, start_ts = coalesce(r.start_ts, now()),
-        end_ts = now()
-      from open where r.id = open.id
-      returning r.id, open.status as from_status
-    )
-    insert into transition (model, row_id, from_status, to_status, event)
-    select 'archive_result', id, from_status, 'skipped', 'skip' from skipped`.execute(tx)
+    with ${movedRows(archiveResultMachine, {
+      as: 'skipped',
+      rows: sql`array(select id from archive_result where snapshot_id = ${snapshotId}
+        and status in ('queued', 'started', 'backoff'))`,
+      from: ['queued', 'started', 'backoff'],
+      event: 'skip',
+      set: { output_str: sql`${reason}` },
+      by: NOBODY,
+    })}
+    select id from skipped`.execute(tx)
 }

@@ -3,6 +3,8 @@ import { uuidv7 } from '../base/ids.ts'
 import { RELAXED } from '../db/relaxed.ts'
 import { withRetry } from '../db/retry.ts'
 import { ClaimLost } from '../engine/queue.ts'
+import { archiveResultMachine } from './archive-result.ts'
+import { bornRows, movedRows } from './moved.ts'
 import { confirmSnapshot, type Owner, type SnapshotClaim } from './queues.ts'
 import { owned, type ResultRow } from './results.ts'
 import { snapshotMachine } from './snapshot.ts'
@@ -20,41 +22,52 @@ export async function prepareResults(
   hooks: readonly { plugin: string; name: string }[],
   firstIn?: string,
 ): Promise<ResultRow[]> {
-  const by = owner.processId
+  const by = sql`${owner.processId}::uuid`
   const prepare = sql<ResultRow>`
-    with ${owned(owner, claim)}, begun as (
-      update snapshot set status = ${snapshotMachine.states.queued.on.start}, status_changed_at = now(),
-        modified_at = now(), moved_by = ${claim.token}
-      from mine where snapshot.id = mine.id and mine.status = 'queued'
-      returning snapshot.id
-    ), begun_logged as (
-      insert into transition (model, row_id, from_status, to_status, event, process_id)
-      select 'snapshot', id, 'queued', ${snapshotMachine.states.queued.on.start}, 'start', ${by} from begun
-    ), there as materialized (
+    with ${owned(owner, claim)}, ${movedRows(snapshotMachine, {
+      as: 'begun',
+      rows: sql`array(select id from mine)`,
+      from: ['queued'],
+      event: 'start',
+      token: sql`${claim.token}::uuid`,
+      by,
+    })}, there as materialized (
       select r.id, r.plugin, r.hook_name, r.status, r.output_str, r.attempt, r.retries,
              r.output_files <> '{}' as has_files, r.end_ts,
              r.status = 'started' and r.process_id is distinct from ${firstIn ?? null}::uuid as is_left
       from archive_result r where r.snapshot_id = ${claim.id} and exists (select from mine)
-    ), interrupted as (
-      update archive_result set status = 'queued', start_ts = null, process_id = null
-      where id = any(array(select id from there where is_left)) and status = 'started'
-      returning id, plugin, hook_name, 'queued' as status, output_str, attempt, retries
-    ), logged as (
-      insert into transition (model, row_id, from_status, to_status, event, process_id)
-      select 'archive_result', id, 'started', 'queued', 'interrupt', ${by} from interrupted
-    ), lapsed as (
-      update archive_result set status = 'failed', end_ts = now()
-      where id = any(array(select id from there where status = 'backoff')) and status = 'backoff'
-      returning id, plugin, hook_name, attempt, retries
-    ), also_logged as (
-      insert into transition (model, row_id, from_status, to_status, event, process_id)
-      select 'archive_result', id, 'backoff', 'failed', 'fail', ${by} from lapsed
-    ), fresh as (
-      insert into archive_result (id, snapshot_id, plugin, hook_name, attempt, retries, status, process_id, start_ts)
-      select hook.id, mine.id, hook.plugin, hook.name, coalesce(lapsed.attempt, 0) + 1, coalesce(lapsed.retries + 1, 0),
-             case when runs then 'started' else 'queued' end, case when runs then ${firstIn ?? null}::uuid end,
-             case when runs then now() end
-      from mine
+    ), ${movedRows(archiveResultMachine, {
+      as: 'interrupted',
+      rows: 'array(select id from there where is_left)',
+      from: ['started'],
+      event: 'interrupt',
+      holder: 'mine',
+      by,
+      returning: 'work.plugin, work.hook_name, work.status, work.output_str, work.attempt, work.retries',
+    })}, ${movedRows(archiveResultMachine, {
+      as: 'lapsed',
+      rows: "array(select id from there where status = 'backoff')",
+      from: ['backoff'],
+      event: 'fail',
+      holder: 'mine',
+      by,
+      returning: 'work.plugin, work.hook_name, work.attempt, work.retries',
+    })}, ${bornRows(archiveResultMachine, {
+      as: 'fresh',
+      columns: {
+        id: 'hook.id',
+        snapshot_id: 'mine.id',
+        plugin: 'hook.plugin',
+        hook_name: 'hook.name',
+        attempt: 'coalesce(lapsed.attempt, 0) + 1',
+        retries: 'coalesce(lapsed.retries + 1, 0)',
+        process_id: sql`case when runs then ${firstIn ?? null}::uuid end`,
+        start_ts: 'case when runs then now() end',
+      },
+      state: 'started',
+      when: 'runs',
+      event: { name: 'start', by },
+      source: sql`mine
       cross join unnest(${hooks.map(() => uuidv7())}::uuid[], ${hooks.map(({ plugin }) => plugin)}::text[],
         ${hooks.map(({ name }) => name)}::text[])
         with ordinality as hook (id, plugin, name, place)
@@ -63,15 +76,13 @@ export async function prepareResults(
       ) first
       left join lapsed on lapsed.plugin = hook.plugin and lapsed.hook_name = hook.name
       where lapsed.id is not null
-        or not exists (select from there where there.plugin = hook.plugin and there.hook_name = hook.name)
-      returning id, plugin, hook_name, status, output_str, attempt, retries
-    ), started_logged as (
-      insert into transition (model, row_id, from_status, to_status, event, process_id)
-      select 'archive_result', id, 'queued', 'started', 'start', ${by} from fresh where status = 'started'
-    )
+        or not exists (select from there where there.plugin = hook.plugin and there.hook_name = hook.name)`,
+      returning: 'work.plugin, work.hook_name, work.status, work.output_str, work.attempt, work.retries',
+    })}
     select results.*, ${claim.isOnDisk ? RELAXED : sql`null`} from (
-      select *, false as has_files, null::timestamptz as end_ts from fresh
-      union all select *, false, null from interrupted
+      select id, plugin, hook_name, status, output_str, attempt, retries, false as has_files,
+        null::timestamptz as end_ts from fresh
+      union all select id, plugin, hook_name, status, output_str, attempt, retries, false, null from interrupted
       union all select id, plugin, hook_name, status, output_str, attempt, retries, has_files, end_ts from there
         where not is_left
     ) results
@@ -94,8 +105,8 @@ export async function addResults(
   const columns = sql`id, plugin, hook_name, status, output_str, attempt, retries, false as has_files, end_ts`
   const add = (again: boolean) => sql<ResultRow>`
     with ${owned(owner, claim)}, added as (
-      insert into archive_result (id, snapshot_id, plugin, hook_name, attempt, retries, status)
-      select hook.id, mine.id, hook.plugin, hook.name, 1, 0, 'queued'
+      insert into archive_result (id, snapshot_id, plugin, hook_name, attempt, retries)
+      select hook.id, mine.id, hook.plugin, hook.name, 1, 0
       from mine
       cross join unnest(${hooks.map(() => uuidv7())}::uuid[], ${hooks.map(({ plugin }) => plugin)}::text[],
         ${hooks.map(({ name }) => name)}::text[]) as hook (id, plugin, name)

@@ -1,8 +1,11 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 import { transact } from '../db/retry.ts'
-import { resumeCrawls, resumeSnapshots, wakeCrawls } from './commands.ts'
+import { resumeCrawls, resumeSnapshots } from './commands.ts'
+import { crawlMachine } from './crawl.ts'
+import { idsOf, wokenRows } from './moved.ts'
 import { lockCrawlsAbove, pagesOf, type RetryRequest, retry } from './retry.ts'
+import { snapshotMachine } from './snapshot.ts'
 
 /**
  * Makes sure that these rows are worked on now: retries what is sealed, resumes what is paused, makes postponed rows
@@ -19,13 +22,13 @@ export async function requeue(
   await resumeSnapshots(db, snapshots)
   return await transact(db, async (tx) => {
     const concerned = await lockCrawlsAbove(tx, rows)
-    const isPutOff = sql`status in ('queued', 'started') and claim_token is null and retry_at > now()`
+    const pages = sql`array(
+      select id from snapshot where id = any(array(${pagesOf(rows)})) or crawl_id = any(${crawls}::uuid[]))`
+    const states = ['queued', 'started'] as const
     await sql`
-      update snapshot set retry_at = now(), modified_at = now()
-      where (id = any(array(${pagesOf(rows)})) or crawl_id = any(${crawls}::uuid[])) and ${isPutOff}`.execute(tx)
-    await sql`update crawl set retry_at = now(), modified_at = now() where id = any(${concerned}::uuid[])
-      and ${isPutOff}`.execute(tx)
-    await wakeCrawls(tx, concerned)
+      with ${wokenRows(snapshotMachine, { as: 'pages', rows: pages, states })},
+        ${wokenRows(crawlMachine, { as: 'crawls', rows: idsOf(concerned), states })}
+      select pg_notify('archivebox_work', '')`.execute(tx)
     return { concerned, adopted }
   })
 }

@@ -5,6 +5,7 @@ import type { PublishedFiles, ResultStatus } from '../db/tables.ts'
 import { type EventOf, finalStates, type State } from '../engine/machine.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { archiveResultMachine } from './archive-result.ts'
+import { movedEachRow, movedRows } from './moved.ts'
 import { handingOver } from './outputs.ts'
 import type { Owner, SnapshotClaim } from './queues.ts'
 
@@ -58,33 +59,30 @@ export const owned = ({ home, term }: Owner, claim: SnapshotClaim) => sql`
 export const moving = (owner: Owner, claim: SnapshotClaim, changes: readonly ResultChange[]) => sql`
     ${owned(owner, claim)}, ended as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(asRows(changes))}::jsonb) as e (
-        id uuid, plugin text, event text, to_status text, is_final boolean, process_id uuid, output text, json jsonb,
+        id uuid, plugin text, event text, to_status text, process_id uuid, output text, json jsonb,
         written jsonb, standing jsonb, began_s float8, ended_s float8
       )
-    ), ${handingOver(claim.id)}, open as materialized (
-      select r.id, r.status from archive_result r
-      where r.id = any(${changes.map(({ result }) => result.id)}::uuid[]) and r.snapshot_id = ${claim.id}
-        and r.status in ('queued', 'started') and exists (select from mine)
-    ), moved as (
-      update archive_result r
-      set status = e.to_status,
-          start_ts = case when e.to_status = 'queued' then null
-                          when e.to_status = 'started' then coalesce(r.start_ts, now())
-                          else coalesce(now() - make_interval(secs => e.began_s), r.start_ts, now()) end,
-          end_ts = case when e.is_final then now() - make_interval(secs => e.ended_s) end,
-          process_id = coalesce(e.process_id, r.process_id),
-          output_str = e.output, output_json = e.json,
-          -- Without a publication, what an earlier run has published stays.
-          output_files = case when e.written is null then r.output_files else own.files end,
-          output_size = case when e.written is null then r.output_size else own.size end
-      from open, ended e, own
-      where r.id = open.id and e.id = open.id and own.id = open.id and r.status = open.status
-      returning r.id, r as result, open.status as from_status, e.to_status, e.event
-    ), logged as (
-      insert into transition (model, row_id, from_status, to_status, event, process_id)
-      select 'archive_result', id, from_status, to_status, event, ${owner.processId}
-      from moved where from_status <> to_status
-    )`
+    ), ${handingOver(claim.id)}, told as materialized (
+      select * from ended join own using (id)
+    ), ${movedEachRow(archiveResultMachine, {
+      as: 'moved',
+      changes: 'told',
+      holder: 'mine',
+      guard: sql`work.snapshot_id = ${claim.id}`,
+      by: sql`${owner.processId}::uuid`,
+      set: {
+        start_ts: `case before.to_status when 'queued' then null when 'started' then coalesce(work.start_ts, now())
+          else coalesce(now() - make_interval(secs => change.began_s), work.start_ts, now()) end`,
+        end_ts: `case when before.to_status in (${FINAL}) then now() - make_interval(secs => change.ended_s) end`,
+        process_id: 'coalesce(change.process_id, work.process_id)',
+        output_str: 'change.output',
+        output_json: 'change.json',
+        // Without a publication, what an earlier run has published stays.
+        output_files: 'case when change.written is null then work.output_files else change.files end',
+        output_size: 'case when change.written is null then work.output_size else change.size end',
+      },
+      returning: 'work as result',
+    })}`
 
 /** Writes changes of one page's results, all or none. Throws ClaimLost. */
 export async function writeResults(
@@ -129,17 +127,17 @@ export async function repeatResults(
 ): Promise<Map<string, string[]>> {
   const repeat = sql<{ plugin: string; paths: string[] }>`
     with ${owned(owner, claim)}, final as materialized (
-      select r.id, r.plugin, r.status, array(select jsonb_object_keys(r.output_files)) as paths from archive_result r
+      select r.id, r.plugin, array(select jsonb_object_keys(r.output_files)) as paths from archive_result r
       where r.id = any(${results.map(({ id }) => id)}::uuid[]) and r.snapshot_id = ${claim.id}
         and exists (select from mine)
-    ), queued as (
-      update archive_result r set status = 'queued', start_ts = null, end_ts = null, process_id = null
-      from final where r.id = final.id and r.status = final.status and r.status <> 'queued'
-      returning r.id, final.status as from_status
-    ), logged as (
-      insert into transition (model, row_id, from_status, to_status, event, process_id)
-      select 'archive_result', id, from_status, 'queued', 'repeat', ${owner.processId} from queued
-    )
+    ), ${movedRows(archiveResultMachine, {
+      as: 'queued',
+      rows: 'array(select id from final)',
+      from: finalStates(archiveResultMachine),
+      event: 'repeat',
+      holder: 'mine',
+      by: sql`${owner.processId}::uuid`,
+    })}
     select plugin, paths from final`
   const { rows } = await withRetry(owner.home.db, () => repeat.execute(owner.home.db))
   if (rows.length < results.length) throw new ClaimLost(`snapshot ${claim.id}`)
@@ -160,7 +158,6 @@ function asRow({ result, event, processId, output, json, published, began, ended
     plugin: result.plugin,
     event,
     to_status: to,
-    is_final: (finalStates(archiveResultMachine) as string[]).includes(to),
     process_id: processId,
     output: (output ?? '').toWellFormed(),
     json: json ?? null,
@@ -172,17 +169,22 @@ function asRow({ result, event, processId, output, json, published, began, ended
 }
 
 const STATES = archiveResultMachine.states
+const FINAL = finalStates(archiveResultMachine)
+  .map((state) => `'${state}'`)
+  .join(', ')
 
 /** After a lost claim, once our hooks on the snapshot have ended: queues the results that our processes had started. */
 export async function forgetStarted(owner: Owner, snapshotId: string): Promise<void> {
   const forget = sql`
-    with forgotten as (
-      update archive_result set status = 'queued', start_ts = null, process_id = null
-      where snapshot_id = ${snapshotId} and status = 'started'
-        and process_id in (select id from process where parent_id = ${owner.processId})
-      returning id
-    )
-    insert into transition (model, row_id, from_status, to_status, event, process_id)
-    select 'archive_result', id, 'started', 'queued', 'interrupt', ${owner.processId} from forgotten`
+    with ${movedRows(archiveResultMachine, {
+      as: 'forgotten',
+      rows: sql`array(
+        select id from archive_result where snapshot_id = ${snapshotId} and status = 'started'
+          and process_id in (select id from process where parent_id = ${owner.processId}))`,
+      from: ['started'],
+      event: 'interrupt',
+      by: sql`${owner.processId}::uuid`,
+    })}
+    select id from forgotten`
   await withRetry(owner.home.db, () => forget.execute(owner.home.db))
 }

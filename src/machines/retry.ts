@@ -5,6 +5,9 @@ import { transact } from '../db/retry.ts'
 import type { Outcome, ResultStatus } from '../db/tables.ts'
 import { isConsequence } from './cause.ts'
 import { lockCrawls, wakeCrawls } from './commands.ts'
+import { crawlMachine } from './crawl.ts'
+import { idsOf, movedRows, NOBODY } from './moved.ts'
+import { snapshotMachine } from './snapshot.ts'
 import { CANCELLED } from './verdict.ts'
 
 /** What is to run again: whole crawls and pages (restricted by `failed` and `plugins`), and single results. */
@@ -159,17 +162,13 @@ async function neverBegun(tx: Database, within: ReturnType<typeof sql>): Promise
 
 /** @returns those that were sealed */
 async function reopen(tx: Database, model: 'crawl' | 'snapshot', ids: readonly string[]): Promise<string[]> {
+  const again = { as: 'reopened', rows: idsOf(ids), from: ['sealed'], event: 'retry', by: NOBODY } as const
   const { rows } = await sql<{ id: string }>`
-    with reopened as (
-      update ${sql.table(model)} set
-        ${model === 'crawl' ? sql`message = ''` : sql`outcome = null, cause = null, http_status = null`},
-        status = 'queued', retry_at = now(), attempts = 0, moved_by = null, status_changed_at = now(),
-          modified_at = now()
-      where id = any(${ids}::uuid[]) and status = 'sealed' returning id
-    ), logged as (
-      insert into transition (model, row_id, from_status, to_status, event)
-      select ${model}, id, 'sealed', 'queued', 'retry' from reopened
-    )
+    with ${
+      model === 'crawl'
+        ? movedRows(crawlMachine, { ...again, set: { message: "''" } })
+        : movedRows(snapshotMachine, { ...again, set: { outcome: 'null', cause: 'null', http_status: 'null' } })
+    }
     select id from reopened`.execute(tx)
   return rows.map(({ id }) => id)
 }

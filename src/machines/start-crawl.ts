@@ -8,6 +8,7 @@ import { withRetry } from '../db/retry.ts'
 import type { NewPage } from '../db/snapshots.ts'
 import type { CrawlConfig } from '../db/tables.ts'
 import { crawlMachine } from './crawl.ts'
+import { idsOf, movedRows } from './moved.ts'
 import type { CrawlClaim, crawlQueue, Owner } from './queues.ts'
 
 /**
@@ -30,17 +31,17 @@ export async function startAtOnce(
   const dirs = urls.map((url, index) => outputDir('snapshots', url, ids[index]!))
   const to = crawlMachine.states.queued.on.start
   const start = sql`
-    with begun as (
-      update crawl set status = ${to}, status_changed_at = now(), modified_at = now(), moved_by = ${token},
-        next_part = null
-      where id = ${id} and claim_token = ${token} and status is not distinct from 'queued' and next_part = 0
-        and (select min(part) from crawl_source where crawl_id = ${id}) is null
-        and not exists (select from crawl_detail where crawl_id = ${id} and part = 0)
-      returning id
-    ), logged as (
-      insert into transition (model, row_id, from_status, to_status, event, process_id)
-      select 'crawl', id, 'queued', ${to}, 'start', ${processId} from begun
-    ), added as (
+    with ${movedRows(crawlMachine, {
+      as: 'begun',
+      rows: idsOf([id]),
+      from: ['queued'],
+      event: 'start',
+      token: sql`${token}::uuid`,
+      guard: sql`work.next_part = 0 and (select min(part) from crawl_source where crawl_id = ${id}) is null
+        and not exists (select from crawl_detail where crawl_id = ${id} and part = 0)`,
+      set: { next_part: 'null' },
+      by: sql`${processId}::uuid`,
+    })}, added as (
       insert into snapshot (id, crawl_id, url, url_hash, depth, output_dir)
       select page.id, begun.id, url, sha256(convert_to(url, 'UTF8')), 0, dir
       from begun cross join unnest(${ids}::uuid[], ${urls}::text[], ${dirs}::text[]) as page (id, url, dir)

@@ -72,10 +72,11 @@ returning "id"::text as id;
 -- moves a row into another state, where its claim goes on; $1 id, $2 token, $3 from, $4 to, $5 event, $6 who
 prepare "crawl: keep" as
 with moved as (
-  update "crawl" set "status" = $4, "status_changed_at" = now(), "moved_by" = $2, "modified_at" = now()
-  where "id" = $1 and "claim_token" = $2 and "status" is not distinct from $3
-  returning "id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $6::uuid as by
-), logged as (
+  update "crawl" as work set "status" = $4, "status_changed_at" = now(), "moved_by" = $2, "modified_at" = now()
+  where work."id" = $1 and work."claim_token" = $2 and work."status" is not distinct from $3
+  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event,
+    $6::uuid as by
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
 )
@@ -85,15 +86,16 @@ select id::text from moved;
 --   $8 attempts, $9... columns
 prepare "crawl: settle alike" as
 with moved as (
-  update "crawl" as work
-  set "status" = $4, "retry_at" = case $6::float8 when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
+  update "crawl" as work set "status" = $4, "retry_at" = case $6::float8
+    when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
     else now() + make_interval(secs => $6) end,
     "claim_token" = null, "claimed_by" = null, "attempts" = $8, "status_changed_at" = case
       when $5 = '' then work."status_changed_at" else now() end, "moved_by" = $2, "modified_at" = now()
   where work."id" = any($1::uuid[]) and work."claim_token" = $2
 and work."status" is not distinct from $3
-  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
-), logged as (
+  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event,
+    $7::uuid as by
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
 )
@@ -102,86 +104,80 @@ where (select count(*) from moved) < cardinality($1::uuid[]) and id not in (sele
 
 -- "start" from outside; $1 ids, $2 who, $3 when they are due
 prepare "crawl: start" as
-with before as (
-  select "id" as id, "status"::text as from_status from "crawl"
-  where "id" = any($1::uuid[]) and "status" in ('queued')
-  order by "id"::text collate "C" for no key update
+with moved_before as materialized (
+  select work."id" as id, work."status"::text as from_status, 'started'::text as to_status,
+    'start'::text as event
+  from "crawl" as work where work."id" = any($1::uuid[]) and work."status" in ('queued')
+  order by work."id"::text collate "C" for no key update
 ), moved as (
-  update "crawl" as work set "status" = case before.from_status when 'queued' then 'started' end,
-    "retry_at" = case before.from_status when 'queued' then $3::timestamptz end, "claim_token" = null,
+  update "crawl" as work set "status" = before.to_status, "retry_at" = $3::timestamptz, "claim_token" = null,
     "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
-  from before where work."id" = before.id
-  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'started' end as to_status,
-    'start' as event,
+  from moved_before as before
+  where work."id" = any(array(select id from moved_before)) and work."id" = before.id
+  returning work."id" as id, before.from_status as from_status, before.to_status as to_status, before.event as event,
     $2::uuid as by
-), logged as (
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
-  select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
-)
-select id::text from moved;
+  select 'crawl', id, from_status, to_status, event, by from moved
+) select id::text from moved;
 
 -- "pause" from outside; $1 ids, $2 who, $3 when they are due
 prepare "crawl: pause" as
-with before as (
-  select "id" as id, "status"::text as from_status from "crawl"
-  where "id" = any($1::uuid[]) and "status" in ('queued', 'started')
-  order by "id"::text collate "C" for no key update
+with moved_before as materialized (
+  select work."id" as id, work."status"::text as from_status, 'paused'::text as to_status,
+    'pause'::text as event
+  from "crawl" as work where work."id" = any($1::uuid[]) and work."status" in ('queued', 'started')
+  order by work."id"::text collate "C" for no key update
 ), moved as (
-  update "crawl" as work set "status" = case before.from_status when 'queued' then 'paused'
-    when 'started' then 'paused' end, "retry_at" = case before.from_status when 'queued' then $3::timestamptz
-    when 'started' then $3::timestamptz end, "claim_token" = null, "claimed_by" = null, "attempts" = 0,
-    "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
-  from before where work."id" = before.id
-  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'paused'
-    when 'started' then 'paused' end as to_status, 'pause' as event,
+  update "crawl" as work set "status" = before.to_status, "retry_at" = $3::timestamptz, "claim_token" = null,
+    "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  from moved_before as before
+  where work."id" = any(array(select id from moved_before)) and work."id" = before.id
+  returning work."id" as id, before.from_status as from_status, before.to_status as to_status, before.event as event,
     $2::uuid as by
-), logged as (
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
-  select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
-)
-select id::text from moved;
+  select 'crawl', id, from_status, to_status, event, by from moved
+) select id::text from moved;
 
 -- "seal" from outside; $1 ids, $2 who, $3 when they are due
 prepare "crawl: seal" as
-with before as (
-  select "id" as id, "status"::text as from_status from "crawl"
-  where "id" = any($1::uuid[]) and "status" in ('queued', 'started', 'paused')
-  order by "id"::text collate "C" for no key update
+with moved_before as materialized (
+  select work."id" as id, work."status"::text as from_status, 'sealed'::text as to_status,
+    'seal'::text as event
+  from "crawl" as work where work."id" = any($1::uuid[]) and work."status" in ('queued', 'started', 'paused')
+  order by work."id"::text collate "C" for no key update
 ), moved as (
-  update "crawl" as work set "status" = case before.from_status when 'queued' then 'sealed'
-    when 'started' then 'sealed' when 'paused' then 'sealed' end, "retry_at" = case before.from_status
-    when 'queued' then nullif($3::timestamptz, $3) when 'started' then nullif($3::timestamptz, $3)
-    when 'paused' then nullif($3::timestamptz, $3) end, "claim_token" = null, "claimed_by" = null, "attempts" = 0,
-    "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
-  from before where work."id" = before.id
-  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'sealed'
-    when 'started' then 'sealed' when 'paused' then 'sealed' end as to_status, 'seal' as event,
+  update "crawl" as work set "status" = before.to_status, "retry_at" = nullif($3::timestamptz, $3),
+    "claim_token" = null, "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null,
+    "modified_at" = now()
+  from moved_before as before
+  where work."id" = any(array(select id from moved_before)) and work."id" = before.id
+  returning work."id" as id, before.from_status as from_status, before.to_status as to_status, before.event as event,
     $2::uuid as by
-), logged as (
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
-  select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
-)
-select id::text from moved;
+  select 'crawl', id, from_status, to_status, event, by from moved
+) select id::text from moved;
 
 -- "resume" from outside; $1 ids, $2 who, $3 when they are due
 prepare "crawl: resume" as
-with before as (
-  select "id" as id, "status"::text as from_status from "crawl"
-  where "id" = any($1::uuid[]) and "status" in ('paused')
-  order by "id"::text collate "C" for no key update
+with moved_before as materialized (
+  select work."id" as id, work."status"::text as from_status, 'queued'::text as to_status,
+    'resume'::text as event
+  from "crawl" as work where work."id" = any($1::uuid[]) and work."status" in ('paused')
+  order by work."id"::text collate "C" for no key update
 ), moved as (
-  update "crawl" as work set "status" = case before.from_status when 'paused' then 'queued' end,
-    "retry_at" = case before.from_status when 'paused' then $3::timestamptz end, "claim_token" = null,
+  update "crawl" as work set "status" = before.to_status, "retry_at" = $3::timestamptz, "claim_token" = null,
     "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
-  from before where work."id" = before.id
-  returning work."id" as id, before.from_status, case before.from_status when 'paused' then 'queued' end as to_status,
-    'resume' as event,
+  from moved_before as before
+  where work."id" = any(array(select id from moved_before)) and work."id" = before.id
+  returning work."id" as id, before.from_status as from_status, before.to_status as to_status, before.event as event,
     $2::uuid as by
-), logged as (
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
-  select 'crawl', id, from_status, to_status, event, by from moved where event <> ''
-)
-select id::text from moved;
+  select 'crawl', id, from_status, to_status, event, by from moved
+) select id::text from moved;
 
 -- claims the row that has been due the longest; $1 lease in seconds, $2, $3 cursor: schedule, id, $4 token, $5 owner,
 --   $6 crawl worker, $7 data dir and $8 term of the fence
@@ -274,10 +270,11 @@ returning "id"::text as id;
 -- moves a row into another state, where its claim goes on; $1 id, $2 token, $3 from, $4 to, $5 event, $6 who
 prepare "snapshot: keep" as
 with moved as (
-  update "snapshot" set "status" = $4, "status_changed_at" = now(), "moved_by" = $2, "modified_at" = now()
-  where "id" = $1 and "claim_token" = $2 and "status" is not distinct from $3
-  returning "id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $6::uuid as by
-), logged as (
+  update "snapshot" as work set "status" = $4, "status_changed_at" = now(), "moved_by" = $2, "modified_at" = now()
+  where work."id" = $1 and work."claim_token" = $2 and work."status" is not distinct from $3
+  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event,
+    $6::uuid as by
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
 )
@@ -287,16 +284,17 @@ select id::text from moved;
 --   $8 attempts, $9... columns
 prepare "snapshot: settle alike" as
 with moved as (
-  update "snapshot" as work
-  set "status" = $4, "retry_at" = case $6::float8 when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
+  update "snapshot" as work set "status" = $4, "retry_at" = case $6::float8
+    when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
     else now() + make_interval(secs => $6) end,
     "claim_token" = null, "claimed_by" = null, "attempts" = $8, "status_changed_at" = case
       when $5 = '' then work."status_changed_at" else now() end, "outcome" = $9, "cause" = $10, "http_status" = $11,
       "moved_by" = $2, "modified_at" = now()
   where work."id" = any($1::uuid[]) and work."claim_token" = $2
 and work."status" is not distinct from $3
-  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
-), logged as (
+  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event,
+    $7::uuid as by
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
 )
@@ -305,86 +303,80 @@ where (select count(*) from moved) < cardinality($1::uuid[]) and id not in (sele
 
 -- "start" from outside; $1 ids, $2 who, $3 when they are due
 prepare "snapshot: start" as
-with before as (
-  select "id" as id, "status"::text as from_status from "snapshot"
-  where "id" = any($1::uuid[]) and "status" in ('queued')
-  order by "id"::text collate "C" for no key update
+with moved_before as materialized (
+  select work."id" as id, work."status"::text as from_status, 'started'::text as to_status,
+    'start'::text as event
+  from "snapshot" as work where work."id" = any($1::uuid[]) and work."status" in ('queued')
+  order by work."id"::text collate "C" for no key update
 ), moved as (
-  update "snapshot" as work set "status" = case before.from_status when 'queued' then 'started' end,
-    "retry_at" = case before.from_status when 'queued' then $3::timestamptz end, "claim_token" = null,
+  update "snapshot" as work set "status" = before.to_status, "retry_at" = $3::timestamptz, "claim_token" = null,
     "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
-  from before where work."id" = before.id
-  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'started' end as to_status,
-    'start' as event,
+  from moved_before as before
+  where work."id" = any(array(select id from moved_before)) and work."id" = before.id
+  returning work."id" as id, before.from_status as from_status, before.to_status as to_status, before.event as event,
     $2::uuid as by
-), logged as (
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
-  select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
-)
-select id::text from moved;
+  select 'snapshot', id, from_status, to_status, event, by from moved
+) select id::text from moved;
 
 -- "pause" from outside; $1 ids, $2 who, $3 when they are due
 prepare "snapshot: pause" as
-with before as (
-  select "id" as id, "status"::text as from_status from "snapshot"
-  where "id" = any($1::uuid[]) and "status" in ('queued', 'started')
-  order by "id"::text collate "C" for no key update
+with moved_before as materialized (
+  select work."id" as id, work."status"::text as from_status, 'paused'::text as to_status,
+    'pause'::text as event
+  from "snapshot" as work where work."id" = any($1::uuid[]) and work."status" in ('queued', 'started')
+  order by work."id"::text collate "C" for no key update
 ), moved as (
-  update "snapshot" as work set "status" = case before.from_status when 'queued' then 'paused'
-    when 'started' then 'paused' end, "retry_at" = case before.from_status when 'queued' then $3::timestamptz
-    when 'started' then $3::timestamptz end, "claim_token" = null, "claimed_by" = null, "attempts" = 0,
-    "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
-  from before where work."id" = before.id
-  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'paused'
-    when 'started' then 'paused' end as to_status, 'pause' as event,
+  update "snapshot" as work set "status" = before.to_status, "retry_at" = $3::timestamptz, "claim_token" = null,
+    "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
+  from moved_before as before
+  where work."id" = any(array(select id from moved_before)) and work."id" = before.id
+  returning work."id" as id, before.from_status as from_status, before.to_status as to_status, before.event as event,
     $2::uuid as by
-), logged as (
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
-  select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
-)
-select id::text from moved;
+  select 'snapshot', id, from_status, to_status, event, by from moved
+) select id::text from moved;
 
 -- "seal" from outside; $1 ids, $2 who, $3 when they are due
 prepare "snapshot: seal" as
-with before as (
-  select "id" as id, "status"::text as from_status from "snapshot"
-  where "id" = any($1::uuid[]) and "status" in ('queued', 'started', 'paused')
-  order by "id"::text collate "C" for no key update
+with moved_before as materialized (
+  select work."id" as id, work."status"::text as from_status, 'sealed'::text as to_status,
+    'seal'::text as event
+  from "snapshot" as work where work."id" = any($1::uuid[]) and work."status" in ('queued', 'started', 'paused')
+  order by work."id"::text collate "C" for no key update
 ), moved as (
-  update "snapshot" as work set "status" = case before.from_status when 'queued' then 'sealed'
-    when 'started' then 'sealed' when 'paused' then 'sealed' end, "retry_at" = case before.from_status
-    when 'queued' then nullif($3::timestamptz, $3) when 'started' then nullif($3::timestamptz, $3)
-    when 'paused' then nullif($3::timestamptz, $3) end, "claim_token" = null, "claimed_by" = null, "attempts" = 0,
-    "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
-  from before where work."id" = before.id
-  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'sealed'
-    when 'started' then 'sealed' when 'paused' then 'sealed' end as to_status, 'seal' as event,
+  update "snapshot" as work set "status" = before.to_status, "retry_at" = nullif($3::timestamptz, $3),
+    "claim_token" = null, "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null,
+    "modified_at" = now()
+  from moved_before as before
+  where work."id" = any(array(select id from moved_before)) and work."id" = before.id
+  returning work."id" as id, before.from_status as from_status, before.to_status as to_status, before.event as event,
     $2::uuid as by
-), logged as (
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
-  select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
-)
-select id::text from moved;
+  select 'snapshot', id, from_status, to_status, event, by from moved
+) select id::text from moved;
 
 -- "resume" from outside; $1 ids, $2 who, $3 when they are due
 prepare "snapshot: resume" as
-with before as (
-  select "id" as id, "status"::text as from_status from "snapshot"
-  where "id" = any($1::uuid[]) and "status" in ('paused')
-  order by "id"::text collate "C" for no key update
+with moved_before as materialized (
+  select work."id" as id, work."status"::text as from_status, 'queued'::text as to_status,
+    'resume'::text as event
+  from "snapshot" as work where work."id" = any($1::uuid[]) and work."status" in ('paused')
+  order by work."id"::text collate "C" for no key update
 ), moved as (
-  update "snapshot" as work set "status" = case before.from_status when 'paused' then 'queued' end,
-    "retry_at" = case before.from_status when 'paused' then $3::timestamptz end, "claim_token" = null,
+  update "snapshot" as work set "status" = before.to_status, "retry_at" = $3::timestamptz, "claim_token" = null,
     "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
-  from before where work."id" = before.id
-  returning work."id" as id, before.from_status, case before.from_status when 'paused' then 'queued' end as to_status,
-    'resume' as event,
+  from moved_before as before
+  where work."id" = any(array(select id from moved_before)) and work."id" = before.id
+  returning work."id" as id, before.from_status as from_status, before.to_status as to_status, before.event as event,
     $2::uuid as by
-), logged as (
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
-  select 'snapshot', id, from_status, to_status, event, by from moved where event <> ''
-)
-select id::text from moved;
+  select 'snapshot', id, from_status, to_status, event, by from moved
+) select id::text from moved;
 
 -- claims the row that has been due the longest; $1 lease in seconds, $2, $3 cursor: schedule, id, $4 token, $5 owner,
 --   $6 machine, $7 data dir and $8 term of the fence
@@ -457,10 +449,11 @@ returning "id"::text as id;
 -- moves a row into another state, where its claim goes on; $1 id, $2 token, $3 from, $4 to, $5 event, $6 who
 prepare "binary: keep" as
 with moved as (
-  update "binary" set "status" = $4, "status_changed_at" = now(), "moved_by" = $2, "modified_at" = now()
-  where "id" = $1 and "claim_token" = $2 and "status" is not distinct from $3
-  returning "id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $6::uuid as by
-), logged as (
+  update "binary" as work set "status" = $4, "status_changed_at" = now(), "moved_by" = $2, "modified_at" = now()
+  where work."id" = $1 and work."claim_token" = $2 and work."status" is not distinct from $3
+  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event,
+    $6::uuid as by
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'binary', id, from_status, to_status, event, by from moved where event <> ''
 )
@@ -470,15 +463,16 @@ select id::text from moved;
 --   $8 attempts, $9... columns
 prepare "binary: settle alike" as
 with moved as (
-  update "binary" as work
-  set "status" = $4, "retry_at" = case $6::float8 when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
+  update "binary" as work set "status" = $4, "retry_at" = case $6::float8
+    when 'infinity' then timestamptz '9999-01-01 00:00:00Z'
     else now() + make_interval(secs => $6) end,
     "claim_token" = null, "claimed_by" = null, "attempts" = $8, "status_changed_at" = case
       when $5 = '' then work."status_changed_at" else now() end, "moved_by" = $2, "modified_at" = now()
   where work."id" = any($1::uuid[]) and work."claim_token" = $2
 and work."status" is not distinct from $3
-  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event, $7::uuid as by
-), logged as (
+  returning work."id" as id, $3::text as from_status, $4::text as to_status, $5::text as event,
+    $7::uuid as by
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
   select 'binary', id, from_status, to_status, event, by from moved where event <> ''
 )
@@ -487,20 +481,20 @@ where (select count(*) from moved) < cardinality($1::uuid[]) and id not in (sele
 
 -- "install" from outside; $1 ids, $2 who, $3 when they are due
 prepare "binary: install" as
-with before as (
-  select "id" as id, "status"::text as from_status from "binary"
-  where "id" = any($1::uuid[]) and "status" in ('queued')
-  order by "id"::text collate "C" for no key update
+with moved_before as materialized (
+  select work."id" as id, work."status"::text as from_status, 'installed'::text as to_status,
+    'install'::text as event
+  from "binary" as work where work."id" = any($1::uuid[]) and work."status" in ('queued')
+  order by work."id"::text collate "C" for no key update
 ), moved as (
-  update "binary" as work set "status" = case before.from_status when 'queued' then 'installed' end,
-    "retry_at" = case before.from_status when 'queued' then nullif($3::timestamptz, $3) end, "claim_token" = null,
-    "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null, "modified_at" = now()
-  from before where work."id" = before.id
-  returning work."id" as id, before.from_status, case before.from_status when 'queued' then 'installed'
-    end as to_status, 'install' as event,
+  update "binary" as work set "status" = before.to_status, "retry_at" = nullif($3::timestamptz, $3),
+    "claim_token" = null, "claimed_by" = null, "attempts" = 0, "status_changed_at" = now(), "moved_by" = null,
+    "modified_at" = now()
+  from moved_before as before
+  where work."id" = any(array(select id from moved_before)) and work."id" = before.id
+  returning work."id" as id, before.from_status as from_status, before.to_status as to_status, before.event as event,
     $2::uuid as by
-), logged as (
+), moved_logged as (
   insert into transition (model, row_id, from_status, to_status, event, process_id)
-  select 'binary', id, from_status, to_status, event, by from moved where event <> ''
-)
-select id::text from moved;
+  select 'binary', id, from_status, to_status, event, by from moved
+) select id::text from moved;

@@ -31,7 +31,7 @@ export function workMachine<const Name extends string>(name: Name, attempts: num
       queued: { on: { start: 'started', pause: 'paused', seal: 'sealed' }, ...worked },
       started: { on: { pause: 'paused', seal: 'sealed' }, ...worked },
       paused: { on: { resume: 'queued', seal: 'sealed' }, external: true },
-      sealed: { final: true },
+      sealed: { final: true, reopen: { retry: 'queued' } },
     },
   })
 }

@@ -5,16 +5,7 @@ import { failpoint } from '../base/failpoint.ts'
 import { isExecutable } from '../base/find-program.ts'
 import { put } from '../base/own.ts'
 import { isTrusted, trust } from '../base/trusted-settings.ts'
-import {
-  type BinaryRow,
-  binariesOf,
-  binariesToCheck,
-  declareBinaries,
-  hintBinary,
-  lookUpNow,
-  loseBinary,
-  type NeededBinary,
-} from '../db/binaries.ts'
+import { type BinaryRow, binariesOf, binariesToCheck, declareBinaries, type NeededBinary } from '../db/binaries.ts'
 import { kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { Actor } from '../engine/actor.ts'
@@ -38,6 +29,7 @@ import {
   wantedBy,
 } from '../hooks/search.ts'
 import { binaryMachine } from '../machines/binary.ts'
+import { hintBinary, lookUpNow, loseBinary } from '../machines/look-up-again.ts'
 import { binaryQueue } from '../machines/queues.ts'
 import { excludes } from '../machines/scope.ts'
 import { MARKER } from '../processes/family.ts'

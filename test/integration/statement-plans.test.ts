@@ -59,6 +59,7 @@ import * as deletion from '../../src/machines/deletion.ts'
 import { ALL_ENDED, finishPage, skipOpenResults } from '../../src/machines/finish-page.ts'
 import { handledWithin } from '../../src/machines/handled.ts'
 import { judge, recordVerdicts } from '../../src/machines/judge.ts'
+import * as lookUpAgain from '../../src/machines/look-up-again.ts'
 import { addResults, prepareResults } from '../../src/machines/prepare-results.ts'
 import * as queues from '../../src/machines/queues.ts'
 import { reconcileSchedules } from '../../src/machines/reconcile-schedules.ts'
@@ -194,9 +195,9 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await binaries.binariesOf(db, home.machineId, ['wget'])
   },
   'db/binaries.ts binariesToCheck': () => binaries.binariesToCheck(db, home.machineId, ['wget']),
-  'db/binaries.ts loseBinary': () => binaries.loseBinary(db, program),
-  'db/binaries.ts lookUpNow': () => binaries.lookUpNow(db, program),
-  'db/binaries.ts hintBinary': () => binaries.hintBinary(db, home.machineId, 'wget', '/x'),
+  'machines/look-up-again.ts loseBinary': () => lookUpAgain.loseBinary(db, program),
+  'machines/look-up-again.ts lookUpNow': () => lookUpAgain.lookUpNow(db, program),
+  'machines/look-up-again.ts hintBinary': () => lookUpAgain.hintBinary(db, home.machineId, 'wget', '/x'),
   'db/by-index.ts byIndex': () => byIndex(db, ping),
   'db/counts.ts rowCounts': async () => {
     for (const model of ['crawl', 'snapshot', 'archive_result'] as const) await rowCounts(db, model)

@@ -7,6 +7,7 @@ import {
   defineMachine,
   type FinalState,
   type LiveState,
+  moved,
   Queue,
   type Sql,
   type Target,
@@ -63,6 +64,29 @@ defineMachine({ ...rest, states: { a: { on: { go: 'b' } }, b: { final: true, ret
 defineMachine({ ...rest, states: { a: { on: { go: 'b' }, timeout: { afterMs: 5, to: 'z' } }, b: { final: true } } })
 // @ts-expect-error and so does giving up
 defineMachine({ ...rest, states: { a: { on: { go: 'b' }, giveUp: { after: 5, to: 'z' } }, b: { final: true } } })
+
+// @ts-expect-error so does beginning anew
+defineMachine({ ...rest, states: { a: { on: { go: 'b' } }, b: { final: true, reopen: { again: 'z' } } } })
+// @ts-expect-error which is for what has ended
+defineMachine({ ...rest, states: { a: { on: { go: 'b' }, reopen: { again: 'a' } }, b: { final: true } } })
+
+// Parts of statements.
+const part = { as: 'part', rows: '$1::uuid[]', by: 'null' } as const
+moved(job, { ...part, from: ['queued'], event: 'start' })
+moved(job, { ...part, from: ['queued', 'started'], event: 'pause' })
+// @ts-expect-error not all of these states offer the event
+moved(job, { ...part, from: ['queued', 'started'], event: 'start' })
+// @ts-expect-error a final state has no way out
+moved(job, { ...part, from: ['done'], event: 'start' })
+// @ts-expect-error no such state
+moved(job, { ...part, from: ['gone'], event: 'start' })
+const anew = defineMachine({
+  ...rest,
+  states: { a: { on: { go: 'b' } }, b: { final: true, reopen: { again: 'a' } } },
+})
+moved(anew, { ...part, from: ['b'], event: 'again' })
+// @ts-expect-error nobody else may begin a life anew
+void new Queue(anew, sql).send(['1'], 'again')
 
 // Handlers.
 withHandlers<Job, Row>(job, {

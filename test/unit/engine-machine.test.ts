@@ -58,6 +58,15 @@ describe('a state graph is checked when it is declared', () => {
       'state "done" is final and has a way out',
       { new: { on: { end: 'done' } }, done: { final: true, on: { back: 'new' } } },
     ],
+    [
+      'state "done" leads to "gone", which is not one of its states',
+      { new: { on: { end: 'done' } }, done: { final: true, reopen: { again: 'gone' } } },
+    ],
+    ['state "new" is not final and reopens', { new: { on: { end: 'done' }, reopen: { again: 'new' } }, done }],
+    [
+      'state "done" has `entering`, and its rows are not held by others',
+      { new: { on: { end: 'done' } }, done: { final: true, entering: { note: 'null' } } },
+    ],
     ['state "new" has a negative or endless startAfterMs', { new: { on: { end: 'done' }, startAfterMs: -1 }, done }],
     [
       'state "new" has a negative or endless retryAfterMs',

@@ -64,7 +64,7 @@ describe('the schema', () => {
   it.each(MACHINES.map((machine) => [machine.name, machine] as const))(
     'has the columns that the graph of %s names',
     (_name, machine) => {
-      const claimed = machine !== archiveResultMachine
+      const claimed = machine.heldBy === undefined
       const { id, status, retryAt, token, ...named } = machine.columns
       const columns = [id, status, ...(claimed ? [retryAt, token] : []), ...Object.values(named)]
       for (const column of columns) expect(columnsOf(machine.table)).toMatch(new RegExp(`^\\s*${column}\\s`, 'm'))
@@ -112,9 +112,12 @@ describe('the graphs', () => {
     expect(readme, 'node scripts/draw-machines.ts draws them').toBe(withGraphs(readme))
     for (const machine of MACHINES) {
       expect(readme).toContain(`### ${machine.name}\n`)
-      for (const [state, { on }] of Object.entries(machine.states))
+      for (const [state, { on, reopen }] of Object.entries(machine.states)) {
         for (const [event, target] of Object.entries(on ?? {}))
           expect(readme).toContain(`    ${state} --> ${target}: ${event}\n`)
+        for (const [event, target] of Object.entries(reopen ?? {}))
+          expect(readme).toContain(`    ${state} --> ${target}: (${event})\n`)
+      }
     }
   })
 

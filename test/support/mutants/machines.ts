@@ -13,8 +13,8 @@ export const MACHINES: readonly Mutant[] = [
   {
     name: 'one who has lost a crawl starts it',
     file: 'src/machines/start-crawl.ts',
-    find: 'and claim_token =',
-    replacement: 'and id <>',
+    find: 'const { id, token, row } = claim',
+    replacement: 'const { id, row, token = sql`work.claim_token` } = { ...claim, token: undefined }',
     test: 'test/integration/crawl-ends.test.ts',
     only: 'was taken over',
   },
