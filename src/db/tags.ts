@@ -79,8 +79,8 @@ export async function changeTags(
 }
 
 /**
- * For whoever keeps the pages on disk (`../workers/reconcile-work.ts`): those with these tags are to be written again,
- * as cancelled ones are.
+ * For whoever keeps the pages on disk (`../workers/repair/reconcile-work.ts`): those with these tags are to be written
+ * again, as cancelled ones are.
  */
 async function markTagged(tx: Database, tagIds: readonly string[]): Promise<void> {
   await sql`

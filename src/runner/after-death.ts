@@ -4,8 +4,8 @@ import type { Log } from '../base/log.ts'
 import { markEnded } from '../db/processes.ts'
 import { withRetry } from '../db/retry.ts'
 import { terminateBackendsOf } from '../db/runners.ts'
-import { homeFromEnvironment } from '../workers/home-environment.ts'
-import { reapRunner } from '../workers/reap.ts'
+import { homeFromEnvironment } from '../workers/supervise/home-environment.ts'
+import { reapRunner } from '../workers/supervise/reap.ts'
 
 /** How long the guardian waits for a database that is away: the next runner can close the rows, too. */
 const PATIENCE_MS = 10_000

@@ -3,7 +3,7 @@ import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Home } from '../db/home.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
-import { writeArchivePage } from '../workers/index-pages.ts'
+import { writeArchivePage } from '../workers/index/index-pages.ts'
 
 const EVERY_MS = 1_900
 /**

@@ -9,8 +9,8 @@ import { asset } from '../base/package-root.ts'
 import { withoutSecrets } from '../base/secrets.ts'
 import { MARKER } from '../processes/family.ts'
 import { ownIdentity } from '../processes/identity.ts'
-import { homeEnvironment } from '../workers/home-environment.ts'
-import type { WorkerContext } from '../workers/worker-context.ts'
+import { homeEnvironment } from '../workers/supervise/home-environment.ts'
+import type { WorkerContext } from '../workers/supervise/worker-context.ts'
 import { guardianLog } from './guardian-log.ts'
 
 /**

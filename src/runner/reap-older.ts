@@ -9,7 +9,7 @@ import { killFamily, MARKER, membersOf } from '../processes/family.ts'
 import { familyOfRows } from '../processes/family-of-rows.ts'
 import { presenceOf } from '../processes/presence.ts'
 import { bootId, pidNamespace } from '../processes/proc.ts'
-import { stuckPid } from '../workers/reap.ts'
+import { stuckPid } from '../workers/supervise/reap.ts'
 
 export interface Reaped {
   readonly open: readonly LiveRow[]

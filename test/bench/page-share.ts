@@ -20,7 +20,7 @@ const PLUGINS = {
 } as const
 const MOST_PERCENT = 2
 
-/** What writes pages: all that the rest of the program calls of `workers/index-pages.ts`. */
+/** What writes pages: all that the rest of the program calls of `workers/index/index-pages.ts`. */
 const WRITERS = ['writeSnapshotPages', 'writeCrawlPage', 'writeArchivePage']
 
 /**

@@ -55,7 +55,7 @@ import { aboutItself } from '../../src/plugins/seo/about-itself.ts'
 import { failureReason, isAnswered, savedPage, withoutCookies } from '../../src/plugins/wget/wget-log.ts'
 import { hasMedia } from '../../src/plugins/ytdlp/has-media.ts'
 import { outcomeOf } from '../../src/plugins/ytdlp/outcome.ts'
-import { isClosed } from '../../src/workers/packed-copies.ts'
+import { isClosed } from '../../src/workers/index/packed-copies.ts'
 
 /** What reads text from elsewhere, and what stands around the adversarial part of it. */
 export interface Parser {

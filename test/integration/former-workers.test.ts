@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { uuidv7 } from '../../src/base/ids.ts'
 import { snapshotQueue } from '../../src/machines/queues.ts'
-import { endFormerWorkers } from '../../src/workers/reap.ts'
+import { endFormerWorkers } from '../../src/workers/supervise/reap.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { isThere } from '../support/processes.ts'
 import { eventually } from '../support/program.ts'

@@ -23,7 +23,7 @@ import {
 import { writeResults } from '../../src/machines/results.ts'
 import { openCrawls } from '../../src/machines/scope.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
-import { sealCrawl } from '../../src/workers/crawl-ends.ts'
+import { sealCrawl } from '../../src/workers/crawl/crawl-ends.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { rowsRead } from '../support/rows-read.ts'
 

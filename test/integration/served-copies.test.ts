@@ -10,7 +10,7 @@ import { RowLog } from '../../src/base/row-log.ts'
 import { assetFiles, pageAssets } from '../../src/pages/assets.ts'
 import { outputsOf } from '../../src/pages/outputs.ts'
 import { snapshotPage } from '../../src/pages/snapshot-page.ts'
-import { packCopies } from '../../src/workers/packed-copies.ts'
+import { packCopies } from '../../src/workers/index/packed-copies.ts'
 import { Browser, noBrowser } from '../support/browser.ts'
 import { eventually } from '../support/program.ts'
 

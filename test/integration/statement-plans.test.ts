@@ -69,8 +69,8 @@ import { retry } from '../../src/machines/retry.ts'
 import * as scheduled from '../../src/machines/scheduled-crawls.ts'
 import { isWithin, openCrawls } from '../../src/machines/scope.ts'
 import { startAtOnce } from '../../src/machines/start-crawl.ts'
-import { sealCrawl } from '../../src/workers/crawl-ends.ts'
-import { endFormerWorkers } from '../../src/workers/reap.ts'
+import { sealCrawl } from '../../src/workers/crawl/crawl-ends.ts'
+import { endFormerWorkers } from '../../src/workers/supervise/reap.ts'
 import { makeLargeArchive } from '../bench/large-archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { type Plan, PreparedStatements, wholeReads } from '../support/plans.ts'
@@ -448,7 +448,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/queues.ts requeueClaimsOf': () => queues.requeueClaimsOf(db, [other]),
   'machines/reconcile-schedules.ts reconcileSchedules': () => reconcileSchedules(db),
   'machines/handled.ts handledWithin': () => handledWithin(db, 60),
-  'workers/reap.ts endFormerWorkers': () => endFormerWorkers(owner(), other),
+  'workers/supervise/reap.ts endFormerWorkers': () => endFormerWorkers(owner(), other),
   'db/counts.ts addUpCounts': async () => {
     const [page] = await addCrawlWithPages(db, newCrawl())
     await tags.changeTags(db, [page!], { add: ['brief'], remove: [] })

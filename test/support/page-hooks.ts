@@ -3,9 +3,9 @@ import { Stop } from '../../src/base/stop.ts'
 import type { Hook } from '../../src/hooks/discover.ts'
 import type { HostedRun } from '../../src/hooks/hosted-ends.ts'
 import type { ResultChange, ResultRow } from '../../src/machines/results.ts'
-import type { PageWork } from '../../src/workers/hook-ends.ts'
-import type { HookEnd } from '../../src/workers/hook-sequence.ts'
-import { SnapshotHooks } from '../../src/workers/snapshot-hooks.ts'
+import type { PageWork } from '../../src/workers/page/hook-ends.ts'
+import { SnapshotHooks } from '../../src/workers/page/snapshot-hooks.ts'
+import type { HookEnd } from '../../src/workers/sequence/hook-sequence.ts'
 import { tree } from './work-trees.ts'
 
 interface Around {

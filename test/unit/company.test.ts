@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Company } from '../../src/workers/company.ts'
+import { Company } from '../../src/workers/supervise/company.ts'
 
 it('lets pages be side by side, but none twice', () => {
   const company = new Company()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Consequences } from '../../src/workers/consequences.ts'
+import { Consequences } from '../../src/workers/page/consequences.ts'
 
 const fail = (output: string) => ({ event: 'fail', output }) as const
 const requiring = (plugin: string, ...requires: string[]) => ({ plugin, requires })

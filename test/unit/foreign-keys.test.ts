@@ -24,7 +24,7 @@ const MAY: readonly (readonly [place: string, words: RegExp, why: string])[] = [
   ['base/own.ts', /^record\[name\]$/, 'this is how it is done'],
   ['engine/', /./, 'keys are states, events and columns of graphs, which are literals of the program'],
   ['base/config-edit.ts', /^(?:expected|parsed|table)\[/, 'of settings that the user names, found in the file before'],
-  ['workers/home-environment.ts', /^process\.env\[name\]$/, 'by names of our own'],
+  ['workers/supervise/home-environment.ts', /^process\.env\[name\]$/, 'by names of our own'],
   ['plugins/base/request.ts', /^headers\[name\]$/, 'behind Object.hasOwn, once per header'],
 ]
 

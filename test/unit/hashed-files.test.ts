@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { areOfAllFiles } from '../../src/workers/hashed-files.ts'
+import { areOfAllFiles } from '../../src/workers/page/hashed-files.ts'
 import { newFolder } from '../support/folders.ts'
 
 let page: string

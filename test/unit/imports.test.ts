@@ -17,6 +17,8 @@ const STOREYS = [
   ['engine'],
   ['base'],
 ]
+/** The same of the rooms within `workers`. */
+const WORKERS = [['entry.ts'], ['page', 'crawl', 'adopt'], ['sequence'], ['repair'], ['index'], ['supervise']]
 const src = join(ROOT, 'src')
 
 /** One import of a file of ours by another, types included. Circles are biome's to find (noImportCycles). */
@@ -61,6 +63,19 @@ describe('imports', () => {
     expect(up.map(written)).toEqual([])
   })
 
+  it('go down only between the rooms of the workers, too', () => {
+    const within = edges.filter(({ from, to }) => roomOf(from) === 'workers' && roomOf(to) === 'workers')
+    const [roomIn, storeyIn] = [
+      (file: string) => file.split('/')[1]!,
+      (file: string) => WORKERS.findIndex((rooms) => rooms.includes(file.split('/')[1]!)),
+    ]
+    expect(within.length).toBeGreaterThan(80)
+    const wrong = within.filter(
+      ({ from, to }) => storeyIn(from) < 0 || (roomIn(from) !== roomIn(to) && storeyIn(to) <= storeyIn(from)),
+    )
+    expect(wrong.map(written)).toEqual([])
+  })
+
   it('of a plugin are its own files, what plugins share, the leaves, and what reads lists', () => {
     const folderOf = (file: string) => file.split('/').slice(0, 2).join('/')
     const wrong = edges.filter(({ from, to }) => {
@@ -75,7 +90,8 @@ describe('imports', () => {
     const wrong = edges.filter(({ from, to }) => {
       if (roomOf(to) !== 'plugins' || roomOf(from) === 'plugins') return false
       const visits =
-        ['hooks/host.ts', 'hooks/built-in.ts', 'workers/robots.ts'].includes(from) || from.startsWith('cli/persona/')
+        ['hooks/host.ts', 'hooks/built-in.ts', 'workers/page/robots.ts'].includes(from) ||
+        from.startsWith('cli/persona/')
       return !(visits && to.startsWith('plugins/base/'))
     })
     expect(wrong.map(written)).toEqual([])

@@ -3,8 +3,8 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { FromActor, ToActor } from '../../src/engine/actor-messages.ts'
 import type { Exit } from '../../src/engine/actor-slot.ts'
-import { ARE_YOU_HERE, type FromWorker } from '../../src/workers/lane-messages.ts'
-import { LanedWorker } from '../../src/workers/laned-worker.ts'
+import { ARE_YOU_HERE, type FromWorker } from '../../src/workers/supervise/lane-messages.ts'
+import { LanedWorker } from '../../src/workers/supervise/laned-worker.ts'
 
 const OPENING = { databaseUrl: 'postgres://nobody@127.0.0.1/none', settings: {}, holds: false }
 const HERE: FromActor = { type: 'here' }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Output } from '../../src/pages/outputs.ts'
-import { isClosed, packCopies } from '../../src/workers/packed-copies.ts'
+import { isClosed, packCopies } from '../../src/workers/index/packed-copies.ts'
 
 const csp = (policy: string) => `<meta http-equiv="Content-Security-Policy" content="${policy}">`
 const CLOSED = csp("default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'")

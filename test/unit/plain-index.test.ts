@@ -5,7 +5,7 @@ import type { Home } from '../../src/db/home.ts'
 import type { ResultOfPage } from '../../src/db/results.ts'
 import type { SnapshotRow } from '../../src/db/snapshots.ts'
 import { withoutIndex } from '../../src/machines/verdict.ts'
-import { writeSnapshotPages } from '../../src/workers/index-pages.ts'
+import { writeSnapshotPages } from '../../src/workers/index/index-pages.ts'
 import { newFolder } from '../support/folders.ts'
 
 let dataDir: string

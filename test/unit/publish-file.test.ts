@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { publishFile } from '../../src/workers/publish-file.ts'
+import { publishFile } from '../../src/workers/index/publish-file.ts'
 import { newFolder } from '../support/folders.ts'
 
 it('may be called for the same file twice at once: by two pages that one worker has at work', async () => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, it } from 'vitest'
-import { robotsOf } from '../../src/workers/robots.ts'
+import { robotsOf } from '../../src/workers/page/robots.ts'
 import { certificate, noCertificates } from '../support/certificates.ts'
 
 const RULES = 'User-agent: *\nDisallow: /secret\n'

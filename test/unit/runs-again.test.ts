@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { runsAgain } from '../../src/workers/runs-again.ts'
+import { runsAgain } from '../../src/workers/page/runs-again.ts'
 
 /** A hook: its plugin, what its name has after `on_Snapshot__`, its status, and what it requires. */
 function one(

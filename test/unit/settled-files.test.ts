@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { settleHooks } from '../../src/workers/hook-settle.ts'
+import { settleHooks } from '../../src/workers/sequence/hook-settle.ts'
 import { made, names, published, root, tree, useWorkTree } from '../support/work-trees.ts'
 
 useWorkTree()

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
-import { takeFiles } from '../../src/workers/take-files.ts'
+import { takeFiles } from '../../src/workers/adopt/take-files.ts'
 import { putFiles } from '../support/archivebox.ts'
 import { newFolder } from '../support/folders.ts'
 

@@ -1,6 +1,6 @@
 import { cancelCrawls, pauseCrawls, resumeCrawls } from '../../machines/commands.ts'
 import { deleteCrawl } from '../../machines/deletion.ts'
-import { reconcilePages } from '../../workers/reconcile-pages.ts'
+import { reconcilePages } from '../../workers/repair/reconcile-pages.ts'
 import { createCrawls } from '../records/create.ts'
 import { CRAWL } from '../records/kinds.ts'
 import { changing, verbsOf } from '../records/verbs.ts'

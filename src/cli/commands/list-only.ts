@@ -1,8 +1,8 @@
 import { type CrawlRow, crawlById, type NewCrawl } from '../../db/crawls.ts'
 import type { Home } from '../../db/home.ts'
 import { addPausedPages } from '../../machines/add-pages.ts'
-import { writeArchivePage } from '../../workers/index-pages.ts'
-import { writePagesOf } from '../../workers/reconcile-pages.ts'
+import { writeArchivePage } from '../../workers/index/index-pages.ts'
+import { writePagesOf } from '../../workers/repair/reconcile-pages.ts'
 
 /** Makes a crawl and its pages, rows and files, of which nothing is archived until it is resumed. */
 export async function listOnly(home: Home, crawl: NewCrawl): Promise<CrawlRow> {

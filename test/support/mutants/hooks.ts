@@ -116,7 +116,7 @@ export const HOOKS: readonly Mutant[] = [
   },
   {
     name: 'the database’s password stands in the environment of workers',
-    file: 'src/workers/worker-child.ts',
+    file: 'src/workers/supervise/worker-child.ts',
     find: '...withoutSecrets(process.env),',
     replacement: '...process.env,',
     test: 'test/integration/external-database.test.ts',

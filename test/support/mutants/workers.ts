@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts'
 export const WORKERS: readonly Mutant[] = [
   {
     name: 'hashes of other files than the published ones count',
-    file: 'src/workers/hashed-files.ts',
+    file: 'src/workers/page/hashed-files.ts',
     find: 'return files.length === hashed.size &&',
     replacement: 'return true ||',
     test: 'test/unit/hashed-files.test.ts',
@@ -12,7 +12,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'hashes count that were taken before hooks came in between',
-    file: 'src/workers/hook-ends.ts',
+    file: 'src/workers/page/hook-ends.ts',
     find: 'const isInVain = ahead && this.late.areWanted &&',
     replacement: 'const isInVain = false as boolean && ahead &&',
     test: 'test/crash/hooks-in-a-row.test.ts',
@@ -28,7 +28,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a page is sealed before its index is on disk',
-    file: 'src/workers/publish-file.ts',
+    file: 'src/workers/index/publish-file.ts',
     find: 'await flush([...unflushed, ...others])',
     replacement: 'await flush(others)',
     test: 'test/integration/flushed-pages.test.ts',
@@ -36,7 +36,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'the dead hold what they claimed',
-    file: 'src/workers/reap.ts',
+    file: 'src/workers/supervise/reap.ts',
     find: 'const requeued = await requeueClaimsOf(tx, over, blame && !failure)',
     replacement: 'const requeued = 0',
     test: 'test/crash/kill.test.ts',
@@ -44,7 +44,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a worker that was started ahead does not hold',
-    file: 'src/workers/snapshot-worker.ts',
+    file: 'src/workers/page/snapshot-worker.ts',
     find: '!context.holds() &&',
     replacement: '',
     test: 'test/integration/dependants.test.ts',
@@ -52,7 +52,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'hooks that ended with their worker run again',
-    file: 'src/workers/snapshot-hooks.ts',
+    file: 'src/workers/page/snapshot-hooks.ts',
     find: 'tree.hasLeftovers ? await this.#adopt(all, results, log, missing) : []',
     replacement: '[]',
     test: 'test/crash/hooks-in-a-row.test.ts',
@@ -60,7 +60,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'what staticfile printed goes with its worker',
-    file: 'src/workers/snapshot-hooks.ts',
+    file: 'src/workers/page/snapshot-hooks.ts',
     find: "if (verdict.event === 'succeed') keep",
     replacement: 'if (false) keep',
     test: 'test/crash/hooks-in-a-row.test.ts',
@@ -68,7 +68,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'nothing runs again with an interrupted background hook',
-    file: 'src/workers/runs-again.ts',
+    file: 'src/workers/page/runs-again.ts',
     find: 'for (let before = -1; before < again.size; ) {',
     replacement: 'for (let before = 0; before < again.size; ) {',
     test: 'test/crash/browser.test.ts',
@@ -76,7 +76,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a browser that died below its launcher counts as there',
-    file: 'src/workers/crawl-services.ts',
+    file: 'src/workers/page/crawl-services.ts',
     find: 'Math.min(2, ',
     replacement: 'Math.min(1, ',
     test: 'test/crash/browser.test.ts',
@@ -84,7 +84,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a hook that lacks memory is not run alone',
-    file: 'src/workers/hook-sequence.ts',
+    file: 'src/workers/sequence/hook-sequence.ts',
     find: "cause === 'exit' && exit.signal === 'SIGABRT'",
     replacement: "cause === 'exit' && exit.signal === 'SIGUSR2'",
     test: 'test/crash/hooks-in-a-row.test.ts',
@@ -92,7 +92,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a page is sealed whether or not its results are there',
-    file: 'src/workers/seal-snapshot.ts',
+    file: 'src/workers/page/seal-snapshot.ts',
     find: 'written, ALL_ENDED)',
     replacement: 'written)',
     test: 'test/crash/hooks-in-a-row.test.ts',
@@ -100,7 +100,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a crawl goes on beyond its --max-size',
-    file: 'src/workers/archive-snapshot.ts',
+    file: 'src/workers/page/archive-snapshot.ts',
     find: "claim.state === 'queued' &&",
     replacement: "claim.state === 'started' &&",
     test: 'test/integration/add-lists.test.ts',
@@ -108,7 +108,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'files of an earlier attempt at a page of a collection stay',
-    file: 'src/workers/take-files.ts',
+    file: 'src/workers/adopt/take-files.ts',
     find: 'await rm(to, { recursive: true, force: true })\n  const folders',
     replacement: 'const folders',
     test: 'test/integration/from-archivebox.test.ts',
@@ -116,7 +116,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a worker that waits for the set-up of a crawl begins a page at a stop',
-    file: 'src/workers/run-crawl.ts',
+    file: 'src/workers/crawl/run-crawl.ts',
     find: 'if (!stop.drain.aborted && !abort.aborted) await first.begin()',
     replacement: 'await first.begin()',
     test: 'test/integration/dependants.test.ts',
@@ -124,7 +124,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'the end of a hook of a user is not written before other files are published',
-    file: 'src/workers/page-results.ts',
+    file: 'src/workers/page/page-results.ts',
     find: 'if (this.#isUntold) await this.write()\n    else await confirm',
     replacement: 'await confirm',
     test: 'test/crash/hooks-in-a-row.test.ts',
@@ -132,7 +132,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a page that has lost its worker once shares the next one',
-    file: 'src/workers/snapshot-worker.ts',
+    file: 'src/workers/page/snapshot-worker.ts',
     find: 'claim.attempts > 1 && !isGivenUp',
     replacement: 'false',
     test: 'test/crash/side-by-side.test.ts',
@@ -140,7 +140,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a lane stays in a worker beside a page that is alone',
-    file: 'src/workers/snapshot-worker.ts',
+    file: 'src/workers/page/snapshot-worker.ts',
     find: '      if (isToBeAlone) closing.abort()\n',
     replacement: '',
     test: 'test/crash/side-by-side.test.ts',
@@ -148,7 +148,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'further pages enter a worker beside one that is alone',
-    file: 'src/workers/company.ts',
+    file: 'src/workers/supervise/company.ts',
     find: 'this.#isAlone || ',
     replacement: '',
     test: 'test/unit/company.test.ts',
@@ -156,7 +156,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a page that is to be alone enters a worker beside another',
-    file: 'src/workers/company.ts',
+    file: 'src/workers/supervise/company.ts',
     find: ' || (isToBeAlone && this.#pages.size > 0)',
     replacement: '',
     test: 'test/unit/company.test.ts',
@@ -164,7 +164,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a worker has one page at work twice',
-    file: 'src/workers/company.ts',
+    file: 'src/workers/supervise/company.ts',
     find: ' || this.#pages.has(id)',
     replacement: '',
     test: 'test/unit/company.test.ts',
@@ -172,7 +172,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a worker that leaves is given a further lane',
-    file: 'src/workers/laned-worker.ts',
+    file: 'src/workers/supervise/laned-worker.ts',
     find: '      this.#isFull ||= note.isFull\n',
     replacement: '',
     test: 'test/unit/laned-worker.test.ts',
@@ -180,7 +180,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a worker that stands still is given a further lane',
-    file: 'src/workers/laned-worker.ts',
+    file: 'src/workers/supervise/laned-worker.ts',
     find: 'return !this.#isSilent && isRoomy()',
     replacement: 'return isRoomy()',
     test: 'test/unit/laned-worker.test.ts',
@@ -188,7 +188,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a lane that cannot release its page in a forced stop ends the process at once',
-    file: 'src/workers/lanes.ts',
+    file: 'src/workers/supervise/lanes.ts',
     find: 'if (this.force.aborted) await Promise.race',
     replacement: 'if (false) await Promise.race',
     test: 'test/crash/side-by-side.test.ts',
@@ -196,7 +196,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a lane that is opened in a worker whose end was just seen goes on',
-    file: 'src/workers/laned-worker.ts',
+    file: 'src/workers/supervise/laned-worker.ts',
     find: '    void this.#body.gone.then(end)\n',
     replacement: '    if (!this.#isFull) void this.#body.gone.then(end)\n',
     test: 'test/unit/laned-worker.test.ts',
@@ -204,7 +204,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'a former worker of a page goes on beside the next one',
-    file: 'src/workers/archive-snapshot.ts',
+    file: 'src/workers/page/archive-snapshot.ts',
     find: '  await endWorkers(owner, former)\n',
     replacement: '',
     test: 'test/integration/former-workers.test.ts',
@@ -212,7 +212,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'the row of a program says what is run',
-    file: 'src/workers/binaries.ts',
+    file: 'src/workers/sequence/binaries.ts',
     find: "if (row?.status !== 'installed' || !isFoundHere(dataDir, row)) continue",
     replacement: "if (row?.status !== 'installed') continue",
     test: 'test/integration/binaries.test.ts',
@@ -220,7 +220,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'the row of a program says what is installed',
-    file: 'src/workers/binaries.ts',
+    file: 'src/workers/sequence/binaries.ts',
     find: 'if (required.length === 0 && !isAsked) return',
     replacement: 'if (required.length === 0 && isAsked) return',
     test: 'test/integration/binaries.test.ts',

@@ -1,0 +1,77 @@
+import { failpoint } from '../../base/failpoint.ts'
+import type { Log } from '../../base/log.ts'
+import { lockCrawl } from '../../db/crawls.ts'
+import { kyselySql } from '../../db/database.ts'
+import { transact } from '../../db/retry.ts'
+import { type OpenSnapshots, openSnapshots } from '../../db/snapshots.ts'
+import { ClaimLost } from '../../engine/claimed.ts'
+import { cancelCrawls } from '../../machines/commands.ts'
+import type { CrawlClaim, crawlQueue, Owner } from '../../machines/queues.ts'
+import { writeCrawlPage } from '../index/index-pages.ts'
+import { reconcilePages } from '../repair/reconcile-pages.ts'
+
+type CrawlQueue = ReturnType<typeof crawlQueue>
+
+/** A crawl with nothing to do for longer than this releases its worker. */
+const NAP_SECONDS = 5
+
+/** A condition on a crawl, `work`: it has no open snapshots, and gets none before the seal. */
+const IS_OVER = 'crawl_is_over(work.id)'
+
+/** Seals a crawl without open snapshots. False when one was added or opened again in the meantime. Throws ClaimLost. */
+export async function sealCrawl(
+  { home, processId }: Owner,
+  queue: CrawlQueue,
+  claim: CrawlClaim<'started'>,
+  log?: Log,
+): Promise<boolean> {
+  const unshown = await writeCrawlPage(home, claim.row, 'sealed')
+  if (unshown !== undefined) log?.error(`crawl ${claim.id}: ${unshown}`)
+  try {
+    await queue.move(claim, 'seal', processId, undefined, IS_OVER)
+    await failpoint('publish.crawl_sealed')
+    return true
+  } catch (error) {
+    if (!(error instanceof ClaimLost)) throw error
+    if ((await openSnapshots(home.db, claim.id)).token !== claim.token) throw error
+    return false
+  }
+}
+
+/** Do all open snapshots of a crawl wait: paused, or until a hook is tried again? */
+export function isIdle({ open, due, claimed, rest_s }: OpenSnapshots): boolean {
+  return open && due + claimed === 0 && rest_s > NAP_SECONDS
+}
+
+/**
+ * Releases a crawl. It is due at once; an idle one, when the first of its snapshots is.
+ * @param counts the attempt counts: it came to nothing
+ */
+export async function releaseCrawl(
+  { home }: Owner,
+  queue: CrawlQueue,
+  claim: CrawlClaim<'started'>,
+  counts: boolean,
+): Promise<void> {
+  await transact(home.db, async (tx) => {
+    // Whoever reschedules a snapshot from outside takes this lock first, and wakes the crawl when no worker has it.
+    await lockCrawl(tx, claim.id)
+    const now = await openSnapshots(tx, claim.id)
+    await queue.on(kyselySql(tx)).release(claim, isIdle(now) ? 1_000 * now.rest_s : 0, counts)
+  })
+}
+
+/** Seals a crawl that ended its workers too often, with the pages it has, and says so on its page. */
+export async function giveUpCrawl(
+  { home }: Owner,
+  queue: CrawlQueue,
+  claim: CrawlClaim,
+  message: string,
+): Promise<void> {
+  await transact(home.db, async (tx) => {
+    await queue.on(kyselySql(tx)).update(claim, { message })
+    await cancelCrawls({ db: tx, dataDir: home.dataDir }, [claim.id])
+  })
+  await failpoint('publish.crawl_given_up')
+  await reconcilePages(home, [claim.id])
+}

@@ -1,0 +1,74 @@
+import { createWriteStream, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { readSetting } from '../../base/config.ts'
+import { messageOf } from '../../base/errors.ts'
+import { flush } from '../../base/flush.ts'
+import { CRAWL_WACZ } from '../../base/wacz/crawl-wacz.ts'
+import type { CrawlRow } from '../../db/crawls.ts'
+import { eachListed } from '../../db/each-listed.ts'
+import { SNAPSHOTS } from '../../db/listings.ts'
+import { crawlSettings } from '../../hooks/crawl-settings.ts'
+import { selectHooks } from '../../hooks/discover.ts'
+import { WaczPages } from '../../pages/wacz.ts'
+import type { WorkerContext } from '../supervise/worker-context.ts'
+
+const [PLUGIN, NAME] = CRAWL_WACZ.split('/') as [string, string]
+/** A file in the making, of this worker or of one that was killed. */
+const PART = /^\..*\.part$/
+
+/**
+ * Writes the WACZ of a crawl whose pages have ended: one file with the WARCs of all, when the plugin `wacz` is on, the
+ * pages are several, and together not above CRAWL_WACZ_MAX_SIZE. It is made of what is published, so a crawl that was
+ * killed midway gets the same as any other. That it cannot be written is told, and is no reason against the crawl's
+ * end.
+ * @param abort ends it, with nothing left
+ * @returns false when it was ended
+ */
+export async function writeCrawlWacz(
+  { owner: { home, processId }, settings, log }: WorkerContext,
+  crawl: CrawlRow,
+  abort: AbortSignal,
+): Promise<boolean> {
+  const { texts, plugins } = crawlSettings(home.dataDir, settings, crawl.config)
+  if (!selectHooks(plugins, 'Snapshot', texts, crawl.config.plugins).some(({ plugin }) => plugin === PLUGIN))
+    return true
+  const most = readSetting('CRAWL_WACZ_MAX_SIZE', texts)
+  const folder = join(home.dataDir, crawl.output_dir, PLUGIN)
+  const part = join(folder, `.${processId}.part`)
+  const pages = new WaczPages(home.dataDir)
+  try {
+    await eachListed(home.db, SNAPSHOTS, { filters: { crawlId: crawl.id } }, (page) => {
+      pages.add(page)
+      return pages.size <= most && !abort.aborted
+    })
+    if (pages.size > most && most > 0)
+      log.info(
+        `crawl ${crawl.id} has more than CRAWL_WACZ_MAX_SIZE: ` +
+          `archivebox-ts export --format wacz --crawl-id ${crawl.id} > ${NAME}`,
+      )
+    if (abort.aborted) return false
+    if (pages.size > most || pages.count < 2) {
+      rmSync(join(folder, NAME), { force: true }) // Of an earlier run, when there was less or more.
+      return true
+    }
+    mkdirSync(folder, { recursive: true })
+    for (const name of readdirSync(folder)) if (PART.test(name)) rmSync(join(folder, name))
+    await pages.write(
+      createWriteStream(part, { flags: 'wx', signal: abort }),
+      crawl.label || crawl.urls.split('\n')[0]!,
+    )
+    if (pages.elsewhere > 0)
+      log.warn(`crawl ${crawl.id}: ${NAME} lacks ${pages.elsewhere} pages, which are not on this machine`)
+    await flush([part])
+    renameSync(part, join(folder, NAME))
+    // Who deletes a page takes its files away first, and then this one: one of us sees the other.
+    if (!pages.areThere) rmSync(join(folder, NAME), { force: true })
+    await flush([folder])
+  } catch (error) {
+    rmSync(part, { force: true })
+    if (!abort.aborted) log.warn(`crawl ${crawl.id}: no ${NAME}: ${messageOf(error)}`)
+  } finally {
+    pages.close()
+  }
+  return !abort.aborted
+}

@@ -1,0 +1,35 @@
+import { failpoint } from '../../base/failpoint.ts'
+import { lockNextPart, type PlacedPart, passPart } from '../../db/crawl-sources.ts'
+import type { Database } from '../../db/database.ts'
+import { transact } from '../../db/retry.ts'
+import { insertSnapshots } from '../../db/snapshots.ts'
+import { ClaimLost } from '../../engine/claimed.ts'
+import type { CrawlClaim } from '../../machines/queues.ts'
+import { wantedPages } from '../../machines/start-crawl.ts'
+
+/**
+ * Turns the next part of a crawl's list into pages of depth 0, each part once, so that a deleted page does not come
+ * back. It runs in a transaction that is short enough not to delay the renewal of the lease. Throws ClaimLost.
+ */
+export async function expandPart(db: Database, claim: CrawlClaim): Promise<void> {
+  await transact(db, async (tx) => {
+    const added = await addPart(tx, claim)
+    if (added) await passPart(tx, claim.id, added.part)
+  })
+}
+
+/**
+ * Adds the pages of the next part in the caller's transaction, which records that this part was expanded. Throws
+ * ClaimLost.
+ * @returns that part; null: there is none
+ */
+export async function addPart(tx: Database, claim: CrawlClaim): Promise<PlacedPart | null> {
+  const { id, config } = claim.row
+  const locked = await lockNextPart(tx, claim)
+  if (!locked) throw new ClaimLost(`crawl ${id} was paused, sealed or taken over`)
+  const { crawl, next } = locked
+  if (next === null) return null
+  await insertSnapshots(tx, id, wantedPages(next, config), { depth: 0, parentId: null }, crawl)
+  await failpoint('claim.crawl_pages_added')
+  return next
+}

@@ -1,0 +1,66 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { Output } from '../../pages/outputs.ts'
+
+/** A larger file is not shown in the page, but opened by itself: the page would have to carry it. */
+const MOST_BYTES = 4 * 1024 * 1024
+/** The fastest: the next levels save a tenth for twice the CPU. */
+const LEVEL = 1
+/** What makes its HTML load nothing from anywhere, and says so in the first bytes. */
+const CLOSED = new Set(['singlefile', 'readability'])
+const HEAD_BYTES = 4_096
+
+/** What may stand before the policy of a page that has one: nothing that loads anything. */
+const HARMLESS = [
+  /<!doctype[^>]*>/,
+  /<!--(?!-?>)(?:(?!--!>).)*?-->/,
+  /<html[^>]*>/,
+  /<head>/,
+  /<meta\s+(?:charset|name)=(?![^>]*http-equiv)[^>]*>/,
+]
+const BEFORE = new RegExp(`^\\uFEFF?\\s*(?:(?:${HARMLESS.map(({ source }) => source).join('|')})\\s*)*`, 'is')
+const POLICY = /^<meta\s+http-equiv=["']?content-security-policy["']?\s+content="([^"]*)"/i
+const CLOSED_SOURCES = /^(?:'none'|'self'|'unsafe-inline'|data:|file:|blob:)$/
+
+/**
+ * Copies as their page shows them. Documents of strangers would load what they name from wherever that is: the page
+ * carries their text, packed, and shows that under its own policy. What is too large for that, or cannot be read, is a
+ * file to open.
+ * @param dir the folder of the page
+ */
+export function packCopies(dir: string, outputs: readonly Output[]): Output[] {
+  return outputs.map((output) => (/^(?:html|source)$/.test(output.shown) ? packed(dir, output) : output))
+}
+
+function packed(dir: string, output: Output): Output {
+  try {
+    const bytes = readUpTo(join(dir, output.path), CLOSED.has(output.plugin) ? HEAD_BYTES : MOST_BYTES + 1)
+    if (CLOSED.has(output.plugin) && isClosed(bytes.toString('utf8'))) return output
+    const whole = bytes.length === HEAD_BYTES ? readUpTo(join(dir, output.path), MOST_BYTES + 1) : bytes
+    if (whole.length > MOST_BYTES) return { ...output, shown: 'file' }
+    return { ...output, packed: gzipSync(whole, { level: LEVEL }).toString('base64') }
+  } catch {
+    return { ...output, shown: 'file' }
+  }
+}
+
+/** The beginning of a file. At once: this costs less than to ask for it. */
+function readUpTo(file: string, most: number): Buffer {
+  const fd = openSync(file, 'r')
+  try {
+    const buffer = Buffer.allocUnsafe(Math.min(fstatSync(fd).size, most))
+    return buffer.subarray(0, readSync(fd, buffer, 0, buffer.length, 0))
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Does a page begin with a policy under which it can load nothing but files? */
+export function isClosed(head: string): boolean {
+  const [, policy] = POLICY.exec(head.replace(BEFORE, '')) ?? []
+  if (policy === undefined) return false
+  const directives = policy.split(';').map((directive) => directive.trim().split(/\s+/))
+  const isLocal = directives.every(([, ...sources]) => sources.every((source) => CLOSED_SOURCES.test(source)))
+  return isLocal && directives.some(([name]) => name?.toLowerCase() === 'default-src')
+}

@@ -1,0 +1,71 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { sleep } from '../../base/abort.ts'
+import { readSetting, type Texts } from '../../base/config.ts'
+import { failpoint } from '../../base/failpoint.ts'
+import { isPrivateAddress, isPrivateName } from '../../base/private-host.ts'
+import { blockHost, takeTurn } from '../../db/host-turns.ts'
+import type { Owner, SnapshotClaim } from '../../machines/queues.ts'
+
+/** The longest wait for a name server, and the longest that a host may ask us to stay away. */
+const LOOK_UP_MS = 2_000
+const LONGEST_BLOCK_MS = 86_400_000
+const MOST_KNOWN = 1_000
+
+/**
+ * Waits for the turn of a claimed page at its host, when it is near. A page of a private host has no limits, and costs
+ * nothing here.
+ * @param leastDelayMs what the host itself wants between two pages
+ * @returns undefined: begin now; else milliseconds, after which it is to be asked for again
+ */
+export async function awaitTurn(
+  { home }: Pick<Owner, 'home'>,
+  claim: SnapshotClaim,
+  settings: Texts,
+  leastDelayMs: number,
+  abort: AbortSignal,
+): Promise<number | undefined> {
+  const host = await limitedHost(claim.row.url, settings)
+  if (host === undefined) return undefined
+  const { granted, ms } = await takeTurn(
+    home.db,
+    { host, snapshotId: claim.id, token: claim.token },
+    {
+      atOnce: readSetting('HOST_CONCURRENCY', settings),
+      delayMs: Math.max(1000 * readSetting('HOST_DELAY', settings), leastDelayMs),
+    },
+  )
+  await failpoint('claim.turn_taken')
+  if (!granted) return ms
+  if (ms > 0) await sleep(ms, abort)
+  return undefined
+}
+
+/** The host of this page refused it: no other page of it is begun for so long. */
+export async function keepAway({ home }: Pick<Owner, 'home'>, url: string, settings: Texts, ms: number): Promise<void> {
+  const host = await limitedHost(url, settings)
+  if (host !== undefined) await blockHost(home.db, host, Math.min(ms, LONGEST_BLOCK_MS))
+}
+
+/** The host of a URL, when its limits are kept. */
+async function limitedHost(url: string, settings: Texts): Promise<string | undefined> {
+  const which = readSetting('MANNERS', settings)
+  const { hostname } = new URL(url)
+  if (which === 'off' || (which === 'public' && (await isPrivate(hostname)))) return undefined
+  return hostname
+}
+
+/** Of names that say nothing: as far as they were looked up. */
+const known = new Map<string, boolean>()
+
+async function isPrivate(hostname: string): Promise<boolean> {
+  const answer = isPrivateName(hostname) ?? known.get(hostname)
+  if (answer !== undefined) return answer
+  const { lookup } = await import('node:dns/promises')
+  const addresses = lookup(hostname, { all: true }).then((found) => found.map(({ address }) => address))
+  // Who cannot be found is treated as a stranger.
+  const found = await Promise.race([addresses.catch(() => []), wait(LOOK_UP_MS, [], { ref: false })])
+  const isOwn = found.length > 0 && found.every(isPrivateAddress)
+  if (known.size >= MOST_KNOWN) known.clear()
+  known.set(hostname, isOwn)
+  return isOwn
+}

@@ -1,0 +1,67 @@
+import { lacksSpace } from '../../base/disk-space.ts'
+import { failpoint } from '../../base/failpoint.ts'
+import { ClaimLost } from '../../engine/claimed.ts'
+import { RELEASED } from '../../engine/outcome.ts'
+import { snapshotQueue } from '../../machines/queues.ts'
+import { forgetStarted } from '../../machines/results.ts'
+import { reconcileWork } from '../repair/reconcile-work.ts'
+import { HookSequence } from '../sequence/hook-sequence.ts'
+import { workerActor } from '../supervise/worker-actor.ts'
+import type { WorkerProcessContext } from '../supervise/worker-process.ts'
+import { archiveSnapshot } from './archive-snapshot.ts'
+
+/** When a page may not begin yet because of one beside it in its worker. */
+const APART_MS = 1_000
+
+/** A lane of the SnapshotWorker: claims snapshots of the crawls that its CrawlWorker owns, one after another. */
+export async function snapshotWorker(context: WorkerProcessContext): Promise<void> {
+  const { owner, settings, company, closing, stop } = context
+  let entered: string | undefined
+  const endWhenFree = () => {
+    if (closing.signal.aborted && entered === undefined) stop.requestDrain(Number.POSITIVE_INFINITY, true)
+  }
+  closing.signal.addEventListener('abort', endWhenFree)
+  endWhenFree()
+  const leave = () => {
+    if (entered !== undefined) company.leave(entered)
+    entered = undefined
+    endWhenFree()
+  }
+  const sequence = new HookSequence(context, owner.home.dataDir)
+  const queue = snapshotQueue(owner, context.parentId, context.scope)
+  await workerActor(context, {
+    queue,
+    mayClaim: () =>
+      !context.holds() &&
+      !closing.signal.aborted &&
+      lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
+    warmUp: () => sequence.warmUp(),
+    tick: async (claim, tick, isGivenUp) => {
+      const isToBeAlone = claim.attempts > 1 && !isGivenUp
+      if (company.enter(claim.id, isToBeAlone)) entered = claim.id
+      // Another worker takes the other pages: a lane that waited would count as one that does.
+      if (isToBeAlone) closing.abort()
+      if (entered === undefined) {
+        await queue.release(claim, APART_MS) // If it was taken away meanwhile, there is nothing to undo.
+        await failpoint('claim.kept_apart')
+        return RELEASED
+      }
+      const end = await archiveSnapshot(context, queue, sequence, claim, tick, isGivenUp)
+      leave()
+      return end
+    },
+    onTickException: async (claim, error) => {
+      await Array.fromAsync(sequence.endBackground(AbortSignal.abort()))
+      if (error instanceof ClaimLost) {
+        await forgetStarted(owner, claim.id)
+        await failpoint('claim.lost_results_forgotten')
+        await reconcileWork(owner.home, claim.row)
+      }
+      leave()
+    },
+    onShutdown: async () => {
+      closing.signal.removeEventListener('abort', endWhenFree) // The worker may have many lanes in its life.
+      await sequence.close()
+    },
+  })
+}

@@ -1,0 +1,22 @@
+import type { Home } from '../../db/home.ts'
+import { transact } from '../../db/retry.ts'
+import { lockUnjudged } from '../../db/snapshots.ts'
+import { skipOpenResults } from '../../machines/finish-page.ts'
+import { judge, recordVerdicts } from '../../machines/judge.ts'
+
+const GIVEN_UP = 'given up'
+
+/**
+ * Judges pages that were sealed without a verdict, newest first: before outcomes existed, or by their graph alone after
+ * they could not even be given up, and then hooks of theirs may still count as open. It walks a partial index that
+ * empties as they are judged.
+ * @returns how many it judged; fewer than `limit`: none remain
+ */
+export async function judgeOldPages({ db, dataDir }: Home, limit: number): Promise<number> {
+  return await transact(db, async (tx) => {
+    const pages = await lockUnjudged(tx, limit)
+    for (const { id, is_open } of pages) if (is_open) await skipOpenResults(tx, id, GIVEN_UP)
+    await recordVerdicts(tx, await judge(tx, dataDir, pages))
+    return pages.length
+  })
+}

@@ -1,0 +1,31 @@
+import { isFull, isOutOfSpace } from '../../base/disk-space.ts'
+import type { PublishedFiles } from '../../db/tables.ts'
+import type { WorkTree } from '../../hooks/work-tree.ts'
+
+/** What became of a hook that wrote until nothing more fitted. */
+export const FILLED = 'it filled the disk'
+
+/** The page waits for space, without blame. */
+export class NoSpace extends Error {
+  readonly code = 'ENOSPC'
+}
+
+/**
+ * Was it the hook's own files that filled the disk? They are removed: if there is room then, it would fill that again.
+ * @param hasRoom is there enough space to begin a page?
+ */
+export async function hasFilledDisk(tree: WorkTree, plugin: string, hasRoom: () => boolean): Promise<boolean> {
+  await tree.discard(plugin)
+  return !isFull(tree.root) && hasRoom()
+}
+
+/** The outcome of a publication; where it is the hook's own files that leave no space, that is the error. */
+export async function orFilled(
+  published: PublishedFiles | Error,
+  tree: WorkTree,
+  plugin: string,
+  hasRoom: () => boolean,
+): Promise<PublishedFiles | Error> {
+  const isItsOwn = isOutOfSpace(published) && (await hasFilledDisk(tree, plugin, hasRoom))
+  return isItsOwn ? new Error('no space is left for them') : published
+}

@@ -1,0 +1,44 @@
+import { closeSync, constants, copyFileSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { mimeOf } from '../../base/mime.ts'
+import type { Printed } from '../../hooks/records.ts'
+import type { WorkTree } from '../../hooks/work-tree.ts'
+
+const STATICFILE = 'staticfile'
+const HEAD_BYTES = 1024
+/** No file of these kinds begins like a page. */
+const NO_PAGE = /^(image|audio|video)\/|\/(pdf|zip)$/
+const BEGINS_LIKE_A_PAGE = /^\s*<(!doctype\s+html|html)\b/i
+
+/**
+ * Upstream's plugins look into staticfile's stdout.log, by that name, to see whether it has already saved the page. It
+ * is there for them, and no output: it is never published. It is not there when what staticfile names is no such file:
+ * of a PDF, Chrome hands out the page of its viewer, and the others are to save the PDF itself.
+ * @param said the file that the plugin names, below the page's folder
+ */
+export function keepStaticfileLog(tree: WorkTree, plugin: string, { logs, stdout }: Printed, said: string): void {
+  if (plugin !== STATICFILE) return
+  dropStaticfileLog(tree, plugin) // The hook may have put a link there.
+  if (isPageByMistake(join(tree.work, said))) return
+  if (stdout === undefined) copyFileSync(logs.stdout, placeIn(tree), constants.COPYFILE_EXCL)
+  else writeFileSync(placeIn(tree), stdout, { flag: 'wx' })
+}
+
+/** Removes it before the plugin's files are published. */
+export function dropStaticfileLog(tree: WorkTree, plugin: string): void {
+  if (plugin === STATICFILE) rmSync(placeIn(tree), { recursive: true, force: true })
+}
+
+const placeIn = (tree: WorkTree) => join(tree.dirFor(STATICFILE), 'stdout.log')
+
+/** Does a file begin like a page although its name says that it is something else? */
+function isPageByMistake(file: string): boolean {
+  if (!NO_PAGE.test(mimeOf(file)) || !statSync(file, { throwIfNoEntry: false })?.isFile()) return false
+  const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const head = Buffer.alloc(HEAD_BYTES)
+    return BEGINS_LIKE_A_PAGE.test(head.toString('latin1', 0, readSync(fd, head)))
+  } finally {
+    closeSync(fd)
+  }
+}

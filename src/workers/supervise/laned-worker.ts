@@ -1,0 +1,104 @@
+import { sleep } from '../../base/abort.ts'
+import type { FromActor, ToActor } from '../../engine/actor-messages.ts'
+import type { ActorBody, Exit } from '../../engine/actor-slot.ts'
+import { ARE_YOU_HERE, type FromWorker, type Opening, type ToWorker } from './lane-messages.ts'
+
+/** A worker that stands still for so long gets no further lane; but one that is only slow may, later. */
+const ANSWER_MS = 1_000
+
+/** The supervisor's end of a lane. */
+interface LaneEnd {
+  hear: (message: FromActor) => void
+  readonly end: (exit: Exit) => void
+}
+
+/** A worker as its supervisor sees it: each of its lanes is an actor of the pool. */
+export class LanedWorker {
+  readonly #body: ActorBody
+  readonly #most: number
+  readonly #lanes = new Map<number, LaneEnd>()
+  /** Resolves when its row says which process it is. */
+  readonly recorded: Promise<void>
+  #opened = 0
+  /** Is no further lane to be opened in it? */
+  #isFull = false
+  /** Has it said anything yet? */
+  #hasBegun = false
+  /** Has it left a question unanswered? It has that still, and answers when it can. */
+  #isSilent = false
+  /** The question that is open. */
+  #asking: Promise<void> | undefined
+  #onMessage = () => {}
+
+  /** @param most how many lanes it may have at once */
+  constructor(body: ActorBody, most: number, recorded: Promise<void>) {
+    this.#body = body
+    this.#most = most
+    this.recorded = recorded
+    body.listen((message) => {
+      this.#hasBegun = true
+      this.#isSilent = false
+      this.#onMessage()
+      if (message.type === 'note') this.#hear(message.note as FromWorker)
+    })
+    void body.gone.then(() => {
+      this.#isFull = true
+    })
+  }
+
+  /**
+   * Can another lane be opened in it now? Not where it does not answer: what is due would wait for it, while another
+   * worker could be started. It is waited for once, until it has answered.
+   */
+  async hasRoom(): Promise<boolean> {
+    const isRoomy = () => !this.#isFull && this.#lanes.size < this.#most
+    if (!isRoomy() || !this.#hasBegun) return isRoomy()
+    if (this.#isSilent) return false
+    // One question for all who ask meanwhile: another would take its answer.
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined
+    })
+    await this.#asking
+    return !this.#isSilent && isRoomy()
+  }
+
+  async #ask(): Promise<void> {
+    const answered = new AbortController()
+    this.#onMessage = () => answered.abort()
+    this.#send(ARE_YOU_HERE)
+    await sleep(ANSWER_MS, answered.signal)
+    this.#isSilent = !answered.signal.aborted
+  }
+
+  /** Opens a lane. When the worker is about to exit, that ends at once, with the worker. */
+  open(opening: Opening): ActorBody {
+    this.#opened += 1
+    const lane = this.#opened
+    const { owner, pid, kill } = this.#body
+    const { promise: gone, resolve: end } = Promise.withResolvers<Exit>()
+    void this.#body.gone.then(end)
+    const ours: LaneEnd = { hear: () => {}, end }
+    this.#lanes.set(lane, ours)
+    this.#send({ lane, open: opening })
+    const send = (order: ToActor) => this.#send({ lane, order })
+    const listen = (hear: LaneEnd['hear']) => {
+      ours.hear = hear
+    }
+    return { owner, pid, gone, send, listen, kill }
+  }
+
+  #send(note: ToWorker): void {
+    this.#body.send({ type: 'note', note })
+  }
+
+  #hear(note: FromWorker): void {
+    const lane = 'line' in note ? [...this.#lanes.values()][0] : this.#lanes.get(note.lane)
+    if ('line' in note) lane?.hear({ type: 'note', note: note.line })
+    else if ('message' in note) lane?.hear(note.message)
+    else {
+      this.#isFull ||= note.isFull
+      this.#lanes.delete(note.lane)
+      lane?.end({ code: note.endedWith, signal: null, othersGoOn: true })
+    }
+  }
+}
