@@ -1,7 +1,7 @@
 // Draws the state graphs into src/machines/README.md, between its two marks.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Machine } from '../src/engine/machine.ts'
+import type { Machine, Setting } from '../src/engine/machine.ts'
 import { archiveResultMachine } from '../src/machines/archive-result.ts'
 import { binaryMachine } from '../src/machines/binary.ts'
 import { crawlMachine } from '../src/machines/crawl.ts'
@@ -18,6 +18,7 @@ function draw(machine: Machine): string {
     ...Object.entries(def.on ?? {}).map(([event, target]) => `    ${state} --> ${target}: ${event}`),
     ...Object.entries(def.reopen ?? {}).map(([event, target]) => `    ${state} --> ${target}: (${event})`),
     ...(def.giveUp ? [`    ${state} --> ${def.giveUp.to}: ${def.giveUp.after} attempts in vain`] : []),
+    ...(def.again ? [`    ${state} --> ${def.again.to}: ${bySetting(def.again.most)} further attempts in vain`] : []),
     ...(def.timeout ? [`    ${state} --> ${def.timeout.to}: after ${time(def.timeout.afterMs)}`] : []),
     ...(def.final ? [`    ${state} --> [*]`] : []),
     ...numbers(machine, def).map((line) => `    ${state}: ${state}, ${line}`),
@@ -40,12 +41,14 @@ function numbers({ leaseSeconds, columns }: Machine, def: State): string[] {
     ...(isClaimed ? [`lease ${leaseSeconds} s`] : []),
     ...(def.startAfterMs ? [`due after ${time(def.startAfterMs)}`] : []),
     ...(def.retryAfterMs ? [`again after ${time(def.retryAfterMs)}`] : []),
+    ...(def.again ? [`again after ${bySetting(def.again.afterSeconds)} s`] : []),
     ...(def.deadlineMs ? [`${time(def.deadlineMs)} without progress`] : []),
     ...(def.deleteAfterMs === undefined ? [] : [`deleted after ${time(def.deleteAfterMs)}`]),
   ]
   return said.length > 0 ? [said.join(', ')] : []
 }
 
+const bySetting = ({ setting, standard }: Setting) => `${setting} (${standard})`
 const time = (ms: number) => (ms % 3_600_000 === 0 ? `${ms / 3_600_000} h` : `${ms / 1_000} s`)
 
 /** The README with the graphs as the code has them. */

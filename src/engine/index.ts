@@ -32,6 +32,7 @@ export {
   type LiveState,
   type Machine,
   type ReopenOf,
+  type Setting,
   type State,
   type Target,
   type WorkState,

@@ -1,3 +1,10 @@
+/** A number that a setting gives, in the setting's own unit. */
+export interface Setting<Name extends string = string> {
+  readonly setting: Name
+  /** Where nobody has set it. */
+  readonly standard: number
+}
+
 /** What any state may say. */
 interface AnyDef {
   /**
@@ -25,6 +32,11 @@ interface LiveDef<S extends string> extends AnyDef {
    * workers. Where work precedes that (`withHandlers`), after as many again at the latest. Needs `attempts`.
    */
   readonly giveUp?: { readonly after: number; readonly to: S }
+  /**
+   * For rows that are held by others, instead of the two: after how many seconds, and how often, their holder tries
+   * again before they move on.
+   */
+  readonly again?: { readonly afterSeconds: Setting; readonly most: Setting; readonly to: S }
   /** Deletes a row after this time in the state. */
   readonly deleteAfterMs?: number
   /** Rows here are never claimed: only an event from outside moves them. */
@@ -43,6 +55,7 @@ interface FinalDef<S extends string> extends AnyDef {
   readonly deadlineMs?: never
   readonly timeout?: never
   readonly giveUp?: never
+  readonly again?: never
   /** As above; 0: the outcome that leads here deletes the row instead of updating it. */
   readonly deleteAfterMs?: number
   readonly external?: never
@@ -188,6 +201,9 @@ function checkGraph(machine: Machine): void {
     if (!def.final && targetsOf(def).length === 0) fail(state, 'is not final and has no way out')
     if (!def.final && def.reopen) fail(state, 'is not final and reopens')
     if (def.entering && machine.heldBy === undefined) fail(state, 'has `entering`, and its rows are not held by others')
+    if (def.again && machine.heldBy === undefined) fail(state, 'has `again`, and its rows are not held by others')
+    if ((def.retryAfterMs || def.giveUp) && machine.heldBy !== undefined)
+      fail(state, 'has numbers of claims, and its rows are held by others')
     checkNumbers(machine, def, (what) => fail(state, what))
   }
   const reached = new Set([initial])
@@ -219,5 +235,6 @@ function targetsOf(def: StateDef<string>): string[] {
     ...Object.values(def.on ?? {}),
     ...(def.timeout ? [def.timeout.to] : []),
     ...(def.giveUp ? [def.giveUp.to] : []),
+    ...(def.again ? [def.again.to] : []),
   ]
 }

@@ -1,5 +1,11 @@
-import { SETTINGS } from '../base/config.ts'
+import { backoff } from '../base/backoff.ts'
+import { readSetting, SETTINGS, type Texts } from '../base/config.ts'
 import { defineMachine } from '../engine/machine.ts'
+import { RETRY } from '../engine/outcome.ts'
+
+const numberOf = <const Name extends 'HOOK_RETRY_SECONDS' | 'HOOK_RETRIES'>(setting: Name) => ({
+  ...{ setting, standard: SETTINGS[setting].standard },
+})
 
 /** An attempt that ended before its start was written began then. */
 const BEGUN = 'coalesce(work.start_ts, now())'
@@ -20,7 +26,6 @@ const ENDED = {
 export const archiveResultMachine = defineMachine({
   name: 'archive_result',
   table: 'archive_result',
-  columns: { attempts: 'retries' },
   heldBy: 'snapshot',
   history: true,
   initial: 'queued',
@@ -48,11 +53,9 @@ export const archiveResultMachine = defineMachine({
       },
       entering: { start_ts: BEGUN, end_ts: 'null' },
     },
-    // The default for crawls (`hook-retries.ts`).
     backoff: {
       on: { fail: 'failed', skip: 'skipped' },
-      retryAfterMs: 1_000 * SETTINGS.HOOK_RETRY_SECONDS.standard,
-      giveUp: { after: SETTINGS.HOOK_RETRIES.standard, to: 'failed' },
+      again: { afterSeconds: numberOf('HOOK_RETRY_SECONDS'), most: numberOf('HOOK_RETRIES'), to: 'failed' },
       entering: { start_ts: BEGUN, end_ts: 'null' },
     },
     succeeded: ENDED,
@@ -61,3 +64,17 @@ export const archiveResultMachine = defineMachine({
     noresults: ENDED,
   },
 })
+
+/** How often, and after what delay, a hook that failed temporarily is tried again. */
+export interface HookRetries {
+  readonly most: number
+  /** @param before how many retries came before */
+  readonly waitMs: (before: number) => number
+}
+
+/** The numbers of `backoff`, as the settings of a crawl say; the delay doubles, up to an hour. 0 seconds: at once. */
+export function hookRetries(settings: Texts): HookRetries {
+  const { afterSeconds, most } = archiveResultMachine.states.backoff.again
+  const wait = { baseMs: 1_000 * readSetting(afterSeconds.setting, settings), maxMs: RETRY.maxMs }
+  return { most: readSetting(most.setting, settings), waitMs: (before) => backoff(before + 1, wait) }
+}

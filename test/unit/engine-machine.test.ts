@@ -67,6 +67,15 @@ describe('a state graph is checked when it is declared', () => {
       'state "done" has `entering`, and its rows are not held by others',
       { new: { on: { end: 'done' } }, done: { final: true, entering: { note: 'null' } } },
     ],
+    [
+      'state "new" has `again`, and its rows are not held by others',
+      { new: { on: { end: 'done' }, again: { afterSeconds: {}, most: {}, to: 'done' } }, done },
+    ],
+    [
+      'state "new" has numbers of claims, and its rows are held by others',
+      { new: { on: { end: 'done' }, retryAfterMs: 5 }, done },
+      { heldBy: 'other' },
+    ],
     ['state "new" has a negative or endless startAfterMs', { new: { on: { end: 'done' }, startAfterMs: -1 }, done }],
     [
       'state "new" has a negative or endless retryAfterMs',

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { archiveResultMachine } from '../../src/machines/archive-result.ts'
-import { hookRetries } from '../../src/machines/hook-retries.ts'
+import { archiveResultMachine, hookRetries } from '../../src/machines/archive-result.ts'
 
 describe('further attempts of a hook', () => {
   it('are three, after 15 s, and twice as long each time, but never more than an hour', () => {
@@ -10,9 +9,9 @@ describe('further attempts of a hook', () => {
   })
 
   it('are those of the graph where nothing is set', () => {
-    const { retryAfterMs, giveUp } = archiveResultMachine.states.backoff
+    const { again } = archiveResultMachine.states.backoff
     const { most, waitMs } = hookRetries({})
-    expect([waitMs(0), most]).toEqual([retryAfterMs, giveUp.after])
+    expect([waitMs(0) / 1_000, most]).toEqual([again.afterSeconds.standard, again.most.standard])
   })
 
   it('are what HOOK_RETRIES and HOOK_RETRY_SECONDS say, when they are numbers', () => {

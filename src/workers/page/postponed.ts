@@ -1,6 +1,6 @@
+import type { HookRetries } from '../../machines/archive-result.ts'
 import { type Busy, busyIn, isBusyCause } from '../../machines/busy.ts'
 import { causeOf, neededBy } from '../../machines/cause.ts'
-import type { HookRetries } from '../../machines/hook-retries.ts'
 import type { ResultRow } from '../../machines/results.ts'
 
 /** What of one page is tried again later, and when. */
