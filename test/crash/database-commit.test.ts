@@ -43,14 +43,14 @@ const STATEMENTS: Readonly<Record<string, readonly [pattern: RegExp, after?: Reg
   'the row of a process': [/insert into "process"/],
   'a promotion': [/^.{0,8}commit/i, /insert into runner_term/],
   'the claim of a crawl': [/from "?crawl"? (as )?work[\s\S]*skip locked/],
-  'the start of a crawl': [/begun as \(\s+update crawl/],
+  'the start of a crawl': [/begun as \(\s+update "crawl"/],
   'the start of a crawl with a limit': [/^.{0,8}commit/i, /insert into snapshot /, '1000'],
   'the claim of a page': [/from "?snapshot"? (as )?work[\s\S]*skip locked/],
-  'the start of a page': [/begun as \(\s+update snapshot/],
-  'the result of a hook': [/moved as \(\s+update archive_result/],
+  'the start of a page': [/begun as \(\s+update "snapshot"/],
+  'the result of a hook': [/moved as \(\s+update "archive_result"/],
   'what a page found': [/^.{0,8}commit/i, /as page_size/],
-  'the end of a page': [/update "?snapshot"? as work[\s\S]*moved/],
-  'the end of a crawl': [/update "?crawl"? as work[\s\S]*moved/],
+  'the end of a page': [/moved as \(\s+update "snapshot"/],
+  'the end of a crawl': [/moved as \(\s+update "crawl"/],
 }
 
 describe('when the connection is cut between a statement and its answer', () => {

@@ -16,8 +16,8 @@ afterAll(() => site.close())
 afterEach(() => proxy?.close())
 
 it.each([
-  ['page', /update "?snapshot"? as work[\s\S]*moved/],
-  ['crawl', /update "?crawl"? as work[\s\S]*moved/],
+  ['page', /moved as \(\s+update "snapshot"/],
+  ['crawl', /moved as \(\s+update "crawl"/],
 ] as const)(
   'the end of a %s is written once, though nobody keeps a log and its answer is lost',
   async (_what, pattern) => {
