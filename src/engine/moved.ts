@@ -47,7 +47,7 @@ export interface Move<M extends Machine, S extends State<M>, X> extends Changes<
   readonly token?: Text<X>
 }
 
-/** Moves rows from some states along one event. Throws GraphError when one of them does not offer it. */
+/** Moves rows from some states along one event. Throws GraphError when one does not offer it, or ends its claim. */
 export function moved<M extends Machine, const S extends State<M>, X = never>(
   machine: M,
   { rows, from, event, token, ...changes }: Move<M, S, X>,
@@ -55,6 +55,8 @@ export function moved<M extends Machine, const S extends State<M>, X = never>(
   const edges = edgesOf(machine, from, event as string)
   const odd = from.find((state) => !edges.some(([one]) => one === state))
   if (odd !== undefined) throw new GraphError(machine, `state "${odd}" does not offer the event "${event}"`)
+  const end = edges.find(([, , to]) => machine.states[to]!.final || machine.states[to]!.external)
+  if (token !== undefined && end) throw new GraphError(machine, `no claim goes on in the state "${end[2]}"`)
   return movedAlong<X>(machine, edges, { rows, token, ...changes })
 }
 

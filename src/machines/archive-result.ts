@@ -20,8 +20,9 @@ const ENDED = {
  * One attempt of one hook on one snapshot. `interrupt` is an end that was not the hook's fault: a drain, a takeover, a
  * dead worker. `backoff` is an attempt that failed temporarily: when its page is due again it becomes `failed`, and
  * another attempt is queued beside it. An attempt that ended before its start had to be recorded goes from `queued`
- * straight to its end. One that is started again goes on in another process. A final attempt is repeated when what its
- * hook worked on is gone (`repeatResults`); a person who retries a page queues a new one beside it.
+ * straight to its end, or was interrupted before. One that is started again goes on in another process. A final attempt
+ * is repeated when what its hook worked on is gone (`repeatResults`); a person who retries a page queues a new one
+ * beside it.
  */
 export const archiveResultMachine = defineMachine({
   name: 'archive_result',
@@ -37,6 +38,7 @@ export const archiveResultMachine = defineMachine({
         empty: 'noresults',
         skip: 'skipped',
         fail: 'failed',
+        interrupt: 'queued',
         delay: 'backoff',
       },
       entering: { start_ts: 'null', end_ts: 'null', process_id: 'null' },

@@ -23,7 +23,9 @@ export async function requeue(
   return await transact(db, async (tx) => {
     const concerned = await lockCrawlsAbove(tx, rows)
     const pages = sql`array(
-      select id from snapshot where id = any(array(${pagesOf(rows)})) or crawl_id = any(${crawls}::uuid[]))`
+      select id from snapshot
+      where (id = any(array(${pagesOf(rows)})) or crawl_id = any(${crawls}::uuid[]))
+        and status in ('queued', 'started') and claim_token is null and retry_at > now())`
     const states = ['queued', 'started'] as const
     await sql`
       with ${wokenRows(snapshotMachine, { as: 'pages', rows: pages, states })},

@@ -178,11 +178,10 @@ export async function forgetStarted(owner: Owner, snapshotId: string): Promise<v
   const forget = sql`
     with ${movedRows(archiveResultMachine, {
       as: 'forgotten',
-      rows: sql`array(
-        select id from archive_result where snapshot_id = ${snapshotId} and status = 'started'
-          and process_id in (select id from process where parent_id = ${owner.processId}))`,
+      rows: sql`array(select id from archive_result where snapshot_id = ${snapshotId} and status = 'started')`,
       from: ['started'],
       event: 'interrupt',
+      guard: sql`work.process_id in (select id from process where parent_id = ${owner.processId})`,
       by: sql`${owner.processId}::uuid`,
     })}
     select id from forgotten`

@@ -175,6 +175,8 @@ it('nothing is written for an event that a state does not offer', () => {
   const untyped = moved as (machine: typeof job, move: object) => string[]
   const move = { as: 'odd', rows: '$1', from: ['queued', 'paused'], event: 'start', by: 'null' }
   expect(() => untyped(job, move)).toThrow('state graph "job": state "paused" does not offer the event "start"')
+  const sealing = { ...move, from: ['queued'], event: 'finish', token: '$2' }
+  expect(() => untyped(job, sealing)).toThrow('state graph "job": no claim goes on in the state "done"')
 })
 
 it('rows that are held by others are not claimed by anybody', async () => {

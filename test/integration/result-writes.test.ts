@@ -48,18 +48,28 @@ describe.each(['before', 'after'] as const)('a connection that is lost once, %s 
       return { home: place, processId, term: 1 }
     }
     try {
-      const hooks = ['a', 'b', 'c', 'd'].map((name) => ({ plugin: name, name }))
+      const hooks = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => ({ plugin: name, name }))
       const rows = await addResults(owner(), claim, hooks)
-      expect(rows.map(({ plugin }) => plugin).sort()).toEqual(['a', 'b', 'c', 'd'])
-      await home.query("update archive_result set status = 'started'")
-      const events = { a: 'succeed', b: 'empty', c: 'skip', d: 'fail' } as const
+      expect(rows.map(({ plugin }) => plugin).sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
+      // The last one was cut off before anybody had written that it began.
+      await home.query("update archive_result set status = 'started' where plugin <> 'f'")
+      const events = { a: 'succeed', b: 'empty', c: 'skip', d: 'fail', e: 'interrupt', f: 'interrupt' } as const
       await writeResults(
         owner(),
         claim,
         rows.map((result) => ({ result, event: events[result.plugin as keyof typeof events] })),
       )
       const written = await home.query('select status from archive_result order by plugin')
-      expect(written.map((row) => row['status'])).toEqual(['succeeded', 'noresults', 'skipped', 'failed'])
+      expect(written.map((row) => row['status'])).toEqual([
+        'succeeded',
+        'noresults',
+        'skipped',
+        'failed',
+        'queued',
+        'queued',
+      ])
+      const moves = await home.query("select row_id from transition where event = 'interrupt'")
+      expect(moves).toEqual([{ row_id: rows.find(({ plugin }) => plugin === 'e')!.id }])
     } finally {
       await db.destroy()
     }
