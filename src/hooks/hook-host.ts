@@ -219,7 +219,10 @@ export class HookHost {
       path: run.hook.path,
       outputDir: run.outputDir,
       flush: run.isMoved,
-      env: { EXTRA_CONTEXT: extraContext(target, run.hook) },
+      env: {
+        EXTRA_CONTEXT: extraContext(target, run.hook),
+        ...(run.isAhead && { ARCHIVEBOX_PUBLISHED_DIR: dirname(run.outputDir) }),
+      },
       name: nameOf(run),
       stderr: run.logs.stderr,
       timeoutMs: run.hook.timeoutMs,

@@ -12,6 +12,8 @@ export interface HostedRun {
   readonly outputDir: string
   /** What it writes there is published as it is, and not as a copy. */
   readonly isMoved: boolean
+  /** It reads what the others of its row leave as if that were published already. */
+  readonly isAhead: boolean
   /** The files for what it says on stderr, and for its stdout if it must run in a process of its own. */
   readonly logs: HookLogs
 }

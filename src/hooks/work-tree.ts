@@ -261,6 +261,15 @@ export class WorkTree {
     this.dirFor(plugin)
   }
 
+  /** Takes back what a plugin has published, if it has. */
+  async withdraw(plugin: string): Promise<void> {
+    if (!this.isPublished(plugin)) return
+    await this.#confirm()
+    freeze(join(this.work, plugin))
+    for (const place of [this.root, this.work]) rmSync(join(place, plugin), { recursive: true, force: true })
+    this.#marks.delete(plugin)
+  }
+
   close(): void {
     freeze(this.work)
     takeBack(join(this.root, '.logs'))

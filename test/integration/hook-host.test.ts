@@ -90,6 +90,7 @@ function endless(plugin: string, timeoutMs: number, file = 'endless.mjs'): Hoste
     attempt: 1,
     outputDir,
     isMoved: true,
+    isAhead: false,
     logs,
   }
 }

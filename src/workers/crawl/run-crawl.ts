@@ -35,7 +35,7 @@ type CrawlQueue = ReturnType<typeof crawlQueue>
 
 const LOOK_MS = 2_000
 /** While many pages are due, workers find the next one by themselves, and the crawl need not check after each page. */
-const PACE_MS = 200
+const PACE_MS = 100
 /** How long a worker may take from one page to the next. */
 const DOUBT_MS = 500
 const SPENT = `${crawlMachine.states.started.giveUp.after} attempts at this crawl did not finish`

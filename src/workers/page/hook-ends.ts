@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { attemptName } from '../../base/attempt-paths.ts'
+import { attemptName, HOSTED_LOG } from '../../base/attempt-paths.ts'
 import { lacksSpace } from '../../base/disk-space.ts'
 import { failpoint } from '../../base/failpoint.ts'
-import type { LoggedEnd } from '../../base/row-log.ts'
+import { forgetEnds, type LoggedEnd } from '../../base/row-log.ts'
 import type { Hook } from '../../hooks/discover.ts'
 import type { HookScope } from '../../hooks/launch.ts'
 import { recordsOf } from '../../hooks/records.ts'
@@ -19,6 +19,7 @@ import { Consequences } from './consequences.ts'
 import type { CrawlServices } from './crawl-services.ts'
 import { isTold } from './ended-before.ts'
 import { Findings } from './findings.ts'
+import { areOfAllFiles } from './hashed-files.ts'
 import { type OpenHook, OpenHooks } from './hook-rows.ts'
 import { keepAway } from './host-manners.ts'
 import { LateHooks } from './late-hooks.ts'
@@ -88,9 +89,11 @@ export class HookEnds {
   /**
    * Judges hooks that have ended, publishes their files and records their results.
    * @param rowIsOver no hook is running in the host
+   * @param ahead one that may have read what the others left before that was published: it stays open unless it saw
+   *   just what is published in the end
    * @returns the verdicts, in the order of `ends`
    */
-  async settle(ends: readonly HookEnd[], rowIsOver = false): Promise<Verdict[]> {
+  async settle(ends: readonly HookEnd[], rowIsOver = false, ahead?: OpenHook): Promise<Verdict[]> {
     if (ends.length === 0) return []
     const ended = ends.map((end) => ({ end, ...this.open.get(end.hook) }))
     const rest = this.open.all.filter(({ hook }) => !ends.some((end) => end.hook === hook))
@@ -109,7 +112,8 @@ export class HookEnds {
     )
     await Promise.all(ends.map(({ recorded }) => recorded))
     for (const [index, { hook, result, end }] of ended.entries()) {
-      await this.#take(hook, result, end, verdicts[index]!)
+      if (hook === ahead?.hook && !areOfAllFiles(this.#work.tree.root)) await this.#repeat(ahead)
+      else await this.#take(hook, result, end, verdicts[index]!)
     }
     if (!this.isFollowed && !ends.every(({ hook }) => hook.hosted)) await this.#work.results.write()
     await failpoint('publish.hook_settled')
@@ -119,6 +123,22 @@ export class HookEnds {
   /** Are files published as they are? Nobody has, or will have, access to the work tree but our own hooks. */
   areMoved(rest: readonly OpenHook[]): boolean {
     return !this.isShared && !this.late.areWanted && rest.every(({ hook }) => hook.readsPublished)
+  }
+
+  /** The ends that count: of a hook that ran ahead, unless hooks come before it that nobody knew of. */
+  async counting(ends: readonly HookEnd[], ahead: OpenHook | undefined): Promise<readonly HookEnd[]> {
+    const isInVain = ahead && this.late.areWanted && ends.some(({ hook }) => hook === ahead.hook)
+    if (!isInVain) return ends
+    await this.#repeat(ahead)
+    return ends.filter(({ hook }) => hook !== ahead.hook)
+  }
+
+  /** Leaves a hook open that has ended. What it published is no output of it: the next time it may find nothing. */
+  async #repeat({ hook, result }: OpenHook): Promise<void> {
+    const { tree } = this.#work
+    forgetEnds(join(tree.root, HOSTED_LOG), [attemptName(hook.plugin, hook.name, result.attempt)])
+    if (!result.has_files) await tree.withdraw(hook.plugin)
+    await this.interrupt(result)
   }
 
   #hasRoom(): boolean {

@@ -50,7 +50,8 @@ export function pairsOf(hooks: readonly Hook[], results: readonly ResultRow[]): 
 
 /**
  * Splits hooks into rows, each of which the host runs as one job. No row has two hooks of one plugin; a hook that reads
- * published files begins a new row. Our own hooks see by themselves whether one that they require has failed.
+ * published files begins a new row, which may be run ahead with the one before it. Our own hooks see by themselves
+ * whether one that they require has failed.
  */
 export function inRows(open: readonly OpenHook[]): OpenHook[][] {
   const rows: OpenHook[][] = []

@@ -185,8 +185,10 @@ export class SnapshotHooks {
     const finished = endedBefore(all, results, log, repeated.results, missing)
     await tree.reconcilePublished()
     for (const one of finished) this.ends.open.add(one)
-    const ends = finished.map((one) => earlierEnd(one, tree, log, context.owner.processId))
-    const verdicts = await this.ends.settle(ends)
+    const ahead = finished.find(({ hook }) => hook.readsPublished)
+    const earlier = finished.map((one) => earlierEnd(one, tree, log, context.owner.processId))
+    const ends = await this.ends.counting(earlier, ahead)
+    const verdicts = await this.ends.settle(ends, false, ahead)
     return ends.flatMap((end, index) => (this.ends.open.has(end.hook) ? [] : { end, verdict: verdicts[index]! }))
   }
 
@@ -202,15 +204,29 @@ export class SnapshotHooks {
     for (let left = row; left.length > 0; ) left = await this.#able(await this.#runUntilLost(left))
   }
 
+  /**
+   * The hook that runs with a row although it reads what is published: the last one of a page, when the work tree has
+   * what is about to be published.
+   */
+  #aheadOf(row: readonly OpenHook[]): OpenHook | undefined {
+    const rest = this.ends.open.all.filter((one) => !row.includes(one))
+    const [last] = rest
+    if (rest.length !== 1 || !last?.hook.readsPublished || !last.hook.hosted) return undefined
+    const isFirst = [...row, last].every(({ result }) => result.attempt === 1)
+    return isFirst && this.ends.areMoved(rest) && !this.#work.sequence.hasBackground ? last : undefined
+  }
+
   /** @returns the hooks that are left because the host was lost: killed, or gone by itself */
-  async #runUntilLost(row: readonly OpenHook[]): Promise<readonly OpenHook[]> {
+  async #runUntilLost(able: readonly OpenHook[]): Promise<readonly OpenHook[]> {
+    const ahead = this.#aheadOf(able)
+    const row = ahead ? [...able, ahead] : able
     if (!row.every(({ hook }) => hook.readsPublished)) this.#work.tree.makePlaces()
     const runs: HostedRun[] = []
     const isMoved = this.ends.areMoved(this.ends.open.all.filter((one) => !row.includes(one)))
     for (const { hook, result } of row) {
       const outputDir = this.ends.isShared ? await this.#restore(hook) : await this.#work.tree.placeFor(hook.plugin)
       const logs = logsFor(this.#work.tree.root, hook, result.attempt)
-      runs.push({ hook, attempt: result.attempt, outputDir, isMoved, logs })
+      runs.push({ hook, attempt: result.attempt, outputDir, isMoved, isAhead: hook === ahead?.hook, logs })
     }
     let host = ''
     const begin = async (hook: Hook, processId: string) => {
@@ -223,9 +239,9 @@ export class SnapshotHooks {
     const { sequence, scope, tree, abort } = this.#work
     for await (const ends of sequence.row(scope, join(tree.root, HOSTED_LOG), runs, abort, begin)) {
       left = left.slice(ends.length)
-      await this.ends.settle(ends, left.length === 0)
+      await this.ends.settle(await this.ends.counting(ends, ahead), left.length === 0, ahead)
       const { cause, exit } = ends.at(-1)!
-      if (cause === 'timeout' || (cause === 'exit' && exit.signal)) return left
+      if (cause === 'timeout' || (cause === 'exit' && exit.signal)) return left.filter((one) => one !== ahead)
       // Writes the progress of a row that takes long.
       const goesOn = left.length > 0 && cause === 'exit' && !this.#work.context.stop.drain.aborted
       if (goesOn) await this.#started(left[0]!.result, host)

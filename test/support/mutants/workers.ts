@@ -3,6 +3,30 @@ import type { Mutant } from './mutant.ts'
 /** Mechanisms of src/workers. */
 export const WORKERS: readonly Mutant[] = [
   {
+    name: 'hashes of other files than the published ones count',
+    file: 'src/workers/page/hashed-files.ts',
+    find: 'return files.length === hashed.size &&',
+    replacement: 'return true ||',
+    test: 'test/unit/hashed-files.test.ts',
+    only: 'are not when they',
+  },
+  {
+    name: 'hashes count that were taken before hooks came in between',
+    file: 'src/workers/page/hook-ends.ts',
+    find: 'const isInVain = ahead && this.late.areWanted &&',
+    replacement: 'const isInVain = false as boolean && ahead &&',
+    test: 'test/crash/hooks-in-a-row.test.ts',
+    only: 'because the page is a file',
+  },
+  {
+    name: 'hashes are of what is published, when nothing is',
+    file: 'src/hooks/hook-host.ts',
+    find: '...(run.isAhead && { ARCHIVEBOX_PUBLISHED_DIR: dirname(run.outputDir) }),',
+    replacement: '',
+    test: 'test/crash/hooks-in-a-row.test.ts',
+    only: 'in the row of the others',
+  },
+  {
     name: 'a page is sealed before its index is on disk',
     file: 'src/workers/index/publish-file.ts',
     find: 'await flush([...unflushed, ...others])',
