@@ -22,6 +22,7 @@ export async function requeue(
   await resumeSnapshots(db, snapshots)
   return await transact(db, async (tx) => {
     const concerned = await lockCrawlsAbove(tx, rows)
+    // Without those that are sealed, of which a crawl may have a million.
     const pages = sql`array(
       select id from snapshot
       where (id = any(array(${pagesOf(rows)})) or crawl_id = any(${crawls}::uuid[]))

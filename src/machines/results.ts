@@ -110,10 +110,8 @@ export function requireWritten(
   if (lost) throw new ClaimLost(`archive_result ${lost.result.id}: ${lost.event}`)
 }
 
-/** Where an event of a result leads. */
-function targetOf(event: ResultChange['event']): State<Results> {
-  return { ...STATES.queued.on, ...STATES.started.on, start: 'started' as const }[event]
-}
+/** Where an event of a result leads, from either state in which it is open. */
+const targetOf = (event: ResultChange['event']): State<Results> => archiveResultMachine.states.started.on[event]
 
 /**
  * Queues final results of a page in work, because their hooks must run again; no attempt is counted. What they have
@@ -168,7 +166,6 @@ function asRow({ result, event, processId, output, json, published, began, ended
   }
 }
 
-const STATES = archiveResultMachine.states
 const FINAL = finalStates(archiveResultMachine)
   .map((state) => `'${state}'`)
   .join(', ')
