@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs'
+import { appendFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -101,15 +101,17 @@ export type Failpoint = (typeof FAILPOINTS)[number]
 
 // No setting: tests alone give it, and it shall be in nobody's list of settings or archivebox.toml.
 const wanted = parse(process.env['ARCHIVEBOX_FAILPOINTS'])
+const passed = process.env['ARCHIVEBOX_FAILPOINTS_PASSED']
 
 /**
  * Does what `ARCHIVEBOX_FAILPOINTS` requests for this point; without it (always, except in tests) nothing.
  * `name=action[@n]`, separated by `;`: at the n-th passing (default 1), `kill9`, `term` or `stop` this process, `exit`,
  * `throw`, `reject` (an uncaught rejection), `sleep:<ms>` or `block:<ms>` (the process with it). With
  * `ARCHIVEBOX_FAILPOINTS_FIRED=folder` each fires once among all processes: a link `failpoint.<name>` in there names
- * the pid of that process.
+ * the pid of that process. `ARCHIVEBOX_FAILPOINTS_PASSED=file` has all processes write down there what they pass.
  */
 export async function failpoint(name: Failpoint): Promise<void> {
+  if (passed) appendFileSync(passed, `${name}\n`)
   const asked = wanted?.get(name)
   if (!asked) return
   asked.passed += 1
