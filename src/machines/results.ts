@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { RELAXED } from '../db/relaxed.ts'
 import { withRetry } from '../db/retry.ts'
 import type { PublishedFiles, ResultStatus } from '../db/tables.ts'
-import { type EventOf, finalStates, type State } from '../engine/machine.ts'
+import { type EventOf, finalStates, type LiveState, type State } from '../engine/machine.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { archiveResultMachine } from './archive-result.ts'
 import { movedEachRow, movedRows } from './moved.ts'
@@ -169,6 +169,15 @@ function asRow({ result, event, processId, output, json, published, began, ended
 const FINAL = finalStates(archiveResultMachine)
   .map((state) => `'${state}'`)
   .join(', ')
+
+/** A status in which an attempt has ended for good. */
+export type FinalStatus = Exclude<ResultStatus, LiveState<Results>>
+
+/** Has this attempt ended for good? */
+export const isFinal = <Row extends Pick<ResultRow, 'status'>>(
+  row: Row,
+): row is Row & { readonly status: FinalStatus } =>
+  (finalStates(archiveResultMachine) as readonly string[]).includes(row.status)
 
 /** After a lost claim, once our hooks on the snapshot have ended: queues the results that our processes had started. */
 export async function forgetStarted(owner: Owner, snapshotId: string): Promise<void> {

@@ -34,7 +34,10 @@ const LIVES: Readonly<Record<string, Life>> = {
   'a hook that fails for now': { plugins: ['headers', 'temporary', 'hashes'], settings: { TEMPORARY_TIMES: '1' } },
   'a hook whose plugin is missing': { plugins: ['headers', 'needs_slow', 'hashes'] },
   'a page that nobody answers for': { plugins: OURS, path: 'nobody' },
-  'a page that is a file': { plugins: ['headers', 'staticfile', 'html', 'pdftext', 'hashes'], path: 'document.pdf' },
+  'a page that is a file': {
+    plugins: ['headers', 'staticfile', 'parse_txt_urls', 'hashes'],
+    path: 'notes.txt',
+  },
   'a page that may not be asked for': {
     plugins: OURS,
     settings: { ROBOTS_TXT: 'True' },
@@ -135,7 +138,8 @@ async function lived({ plugins, also = '', settings = {}, path = 'page-1.html', 
     .replaceAll(/ \n/g, '\n')}`
 }
 
-describe('the steps of a page', () => {
+// A row of our own hooks that takes more than a second writes its progress in between.
+describe('the steps of a page', { retry: 2 }, () => {
   it.concurrent.for(Object.keys(LIVES))('are the known ones: %s', async (name, { expect }) => {
     expect(await lived(LIVES[name]!)).toMatchSnapshot()
   })

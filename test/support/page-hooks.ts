@@ -1,53 +1,58 @@
+import { join } from 'node:path'
+import { HOSTED_LOG } from '../../src/base/attempt-paths.ts'
 import { Log } from '../../src/base/log.ts'
+import { readRowLog } from '../../src/base/row-log.ts'
 import { Stop } from '../../src/base/stop.ts'
 import type { Hook } from '../../src/hooks/discover.ts'
-import type { HostedRun } from '../../src/hooks/hosted-ends.ts'
+import { type HostedRun, isOfNow } from '../../src/hooks/hosted-ends.ts'
 import type { ResultChange, ResultRow } from '../../src/machines/results.ts'
-import type { PageWork } from '../../src/workers/page/hook-ends.ts'
-import { SnapshotHooks } from '../../src/workers/page/snapshot-hooks.ts'
+import { after } from '../../src/workers/page/after.ts'
+import { carryOut } from '../../src/workers/page/carry-out.ts'
+import { Findings } from '../../src/workers/page/findings.ts'
+import type { PageInWork } from '../../src/workers/page/page-in-work.ts'
+import type { PageState } from '../../src/workers/page/page-state.ts'
+import { plan, type Step } from '../../src/workers/page/plan.ts'
+import { recovered } from '../../src/workers/page/recovered.ts'
 import type { HookEnd } from '../../src/workers/sequence/hook-sequence.ts'
 import { tree } from './work-trees.ts'
 
 interface Around {
   /** The host is killed at the deadline of the first hook. */
   readonly losesHost?: boolean
-  /** Something runs in the background. */
-  readonly hasBackground?: boolean
   /** Plugins that cannot run. */
   readonly missing?: readonly string[]
   /** Of which attempts the hooks are. */
   readonly attempt?: number
 }
 
+const WAYS = ['put off', 'release', 'leave', 'seal']
+const FINE = { code: 0, signal: null }
+
 /**
- * Runs a page's hooks; all end well unless the host is lost.
+ * Runs a page's hooks; all end well unless the host is lost. One that runs in the background has begun already.
  * @returns which ran, how each ended, whose ends were written before anything was published after them, and in which
  *   order results were written and background hooks ended
  */
-export async function runHooks(
-  hooks: readonly Hook[],
-  { losesHost = false, hasBackground = false, missing = [], attempt = 1 }: Around = {},
-) {
+export async function runHooks(hooks: readonly Hook[], { losesHost = false, missing = [], attempt = 1 }: Around = {}) {
   const ran: string[] = []
   const steps: string[] = []
   const changes: ResultChange[] = []
   const untold: string[] = []
   const endOf = ({ hook, logs }: HostedRun, isFirst: boolean): HookEnd => {
     ran.push(hook.plugin)
-    const exit = isFirst ? { code: null, signal: 'SIGKILL' as const } : { code: 0, signal: null }
+    const exit = isFirst ? { code: null, signal: 'SIGKILL' as const } : FINE
     return { hook, exit, cause: isFirst ? 'timeout' : 'exit', logs, processId: 'host', stdout: '', isQuiet: true }
   }
   const sequence = {
     async *row(_scope: unknown, _log: string, row: readonly HostedRun[]) {
       for (const one of row) yield [endOf(one, losesHost && ran.length === 0)]
     },
-    isRunning: () => false,
-    runsBefore: () => false,
-    hasBackground,
     reap: async () => [],
     async *endBackground() {
       steps.push('end background')
-      yield* [] // None was there.
+      const logs = { stdout: join(tree.root, 'stdout.log'), stderr: join(tree.root, 'stderr.log') }
+      for (const hook of hooks)
+        if (hook.background) yield { hook, exit: FINE, cause: 'asked', logs, processId: 'hook', stdout: '' }
     },
   }
   const results = {
@@ -56,31 +61,49 @@ export async function runHooks(
       if (!isTold) untold.push(change.result.plugin)
     },
     write: async () => void steps.push('write'),
-    isRunning: () => false,
+    interrupt: async () => {},
     isKnown: () => true,
   }
-  const page = new SnapshotHooks({
+  const page = {
     context: {
       stop: new Stop(),
       log: new Log('worker', () => {}),
-      owner: { processId: 'worker' },
-    } as unknown as PageWork['context'],
-    sequence: sequence as unknown as PageWork['sequence'],
-    claim: { id: 'page', attempts: 1, row: { url: 'http://a.example/' } } as unknown as PageWork['claim'],
-    tree,
-    results: results as unknown as PageWork['results'],
-    scope: { settings: {} } as unknown as PageWork['scope'],
-    abort: new AbortController().signal,
-    repeated: { results: new Set(), files: new Map() },
-    services: { areNeededBy: () => false } as unknown as PageWork['services'],
-  })
+      owner: { processId: 'worker', home: {} },
+      settings: { config: {} },
+    },
+    claim: { id: 'page', attempts: 1, row: { url: 'http://a.example/' } },
+    tick: { signal: new AbortController().signal },
+    retries: { most: 0, waitMs: () => 0 },
+    findings: new Findings(),
+    ...{ sequence, tree, results, scope: {}, settings: {} },
+  } as unknown as PageInWork
   const rows = hooks.map(({ plugin, name }, index): ResultRow => {
     const status = { status: 'queued', output_str: '', retries: 0, has_files: false, end_ts: null } as const
     return { id: String(index), plugin, hook_name: name, attempt, ...status }
   })
-  await page.run(hooks, rows, new Map(missing.map((plugin) => [plugin, 'it is missing'])), new Map())
+  const ended = [...readRowLog(join(tree.root, HOSTED_LOG))].filter(([, end]) => isOfNow(end))
+  const logged = new Set(tree.hasLeftovers ? ended.map(([name]) => name) : [])
+  let state = recovered(claimed(hooks, missing), { rows, logged, published: new Set(), begunAt: undefined })
+  for (const hook of hooks) if (hook.background) state = after(state, { what: 'running', hook })
+  for (let next = plan(state); !WAYS.includes(next.do); next = plan(state))
+    state = await carryOut(page, state, next as Step)
   const ends = changes.map(({ result, event, output }) => [result.plugin, event, output])
   return { ran, ends, untold, steps }
+}
+
+/** A page right after its claim, which nobody worked on. */
+export function claimed(hooks: readonly Hook[], missing: readonly string[] = []): PageState {
+  return {
+    stage: 'claimed',
+    former: [],
+    hooks: hooks.map((hook) => {
+      const lacks = missing.includes(hook.plugin) ? 'it is missing' : undefined
+      return { hook, at: hook.needsFile ? 'late' : 'open', lacks, needsService: false }
+    }),
+    ...{ unable: {}, serving: [], mostRetries: 0, hidden: {}, service: 'well' },
+    ...{ isShared: false, isFile: false, wasBusy: false, hasProgressed: false, wasCutOff: false },
+    stop: { how: 'none', isExplained: false },
+  }
 }
 
 /** A hook of ours that requires these plugins. */

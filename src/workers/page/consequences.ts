@@ -1,36 +1,52 @@
-import type { ResultStatus } from '../../db/tables.ts'
 import type { Hook } from '../../hooks/discover.ts'
 import { alike, causeOf, isConsequence, isUnreachable, neededBy, needs } from '../../machines/cause.ts'
+import type { FinalStatus } from '../../machines/results.ts'
 
 /** The end of a hook, as it is reported. */
-interface Ending {
+export interface Ending {
   readonly event: 'succeed' | 'empty' | 'skip' | 'fail' | 'delay' | 'interrupt'
   readonly output: string
 }
 
-const STATUS = { succeed: 'succeeded', empty: 'noresults', skip: 'skipped', fail: 'failed' } as const
+/** A hook that has ended. */
+export interface KnownEnd {
+  readonly plugin: string
+  readonly status: FinalStatus
+  readonly output: string
+  readonly background: boolean
+}
 
 /** Plugins that do little but request the page: when they time out, others will, too. */
 const ASKS_ONLY = new Set(['headers', 'html'])
 
-/** What has failed on one page so far, so that a failure is reported once, at its cause. */
+/** What follows from what has failed on one page so far: a failure is reported once, at its cause. */
 export class Consequences {
   /** Plugins with a hook that failed, or was skipped because of a failure. */
-  readonly #failed = new Set<string>()
+  readonly #failed: Set<string>
   readonly #empty = new Set<string>()
   /** Plugins whose background hook failed: their own other hooks would wait for it in vain. */
-  readonly #down = new Set<string>()
+  readonly #down: Set<string>
   /** For each cause, the plugin that met it first. */
   readonly #causes = new Map<string, string>()
   /** Something of the page was received, so a later timeout may be due to one plugin alone. */
   #isAnswered = false
 
-  /** Records a final result, of this round or an earlier one. */
-  note(plugin: string, status: ResultStatus, output: string): void {
+  /**
+   * @param ends of this round and earlier ones, in the order in which they came
+   * @param unable plugins that have nothing to offer, because their set-up failed for the whole crawl
+   */
+  constructor(ends: readonly KnownEnd[], unable: readonly string[] = []) {
+    this.#failed = new Set(unable)
+    this.#down = new Set(unable)
+    for (const end of ends) this.#note(end)
+  }
+
+  #note({ plugin, status, output, background }: KnownEnd): void {
     if (status === 'succeeded') this.#isAnswered = true
     if (status === 'noresults') this.#empty.add(plugin)
     if (status === 'failed' || (status === 'skipped' && isConsequence(output))) this.#failed.add(plugin)
     if (status !== 'failed') return
+    if (background) this.#down.add(plugin)
     const cause = causeOf(plugin, output)
     if (!this.#causes.has(cause)) this.#causes.set(cause, plugin)
   }
@@ -44,33 +60,22 @@ export class Consequences {
     return lost === undefined && !this.#down.has(plugin) ? undefined : needs(lost ?? plugin)
   }
 
-  /** Records that a plugin has nothing to offer: a background hook of it failed, on the page or for the whole crawl. */
-  isDown(plugin: string): void {
-    this.#failed.add(plugin)
-    this.#down.add(plugin)
-  }
-
   /**
-   * Records the end of a hook and returns it as it is reported. A failure to reach the page that an earlier hook had
-   * already met becomes a consequence of that one; so does any other failure of a plugin that only requests the page,
-   * as long as nothing was received. A hook whose input is missing because another one found none is reported as having
-   * found nothing, too.
-   * @param isAside an earlier background hook of the plugin still runs, so this end says nothing about the plugin
+   * The end of a hook as it is reported. A failure to reach the page that an earlier hook had already met becomes a
+   * consequence of that one; so does any other failure of a plugin that only requests the page, as long as nothing was
+   * received. A hook whose input is missing because another one found none is reported as having found nothing, too.
    */
-  told<End extends Ending>(plugin: string, end: End, isAside = false): End {
-    const told = { ...end, ...this.#asConsequence(plugin, end) }
-    if (told.event in STATUS && !isAside) this.note(plugin, STATUS[told.event as keyof typeof STATUS], told.output)
-    return told
-  }
-
-  #asConsequence(plugin: string, { event, output }: Ending): Partial<Ending> {
+  told<End extends Ending>(plugin: string, end: End): End {
+    const { event, output } = end
     const lost = event === 'skip' ? neededBy(output) : undefined
     if (lost !== undefined && this.#empty.has(lost) && !this.#failed.has(lost))
-      return { event: 'empty', output: `${lost} found nothing` }
-    if (event !== 'fail') return {}
+      return { ...end, event: 'empty', output: `${lost} found nothing` }
+    if (event !== 'fail') return end
     const cause = causeOf(plugin, output)
     const first = this.#causes.get(cause)
     const isSame = isUnreachable(cause) || (!this.#isAnswered && ASKS_ONLY.has(first ?? ''))
-    return first !== undefined && first !== plugin && isSame ? { event: 'skip', output: alike(cause, first) } : {}
+    return first !== undefined && first !== plugin && isSame
+      ? { ...end, event: 'skip', output: alike(cause, first) }
+      : end
   }
 }

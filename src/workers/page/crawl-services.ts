@@ -3,11 +3,9 @@ import { sleep } from '../../base/abort.ts'
 import { crawlHooks } from '../../db/crawl-hooks.ts'
 import type { Home } from '../../db/home.ts'
 import { isLive, type ProcessRow } from '../../db/processes.ts'
-import type { Hook } from '../../hooks/discover.ts'
 import { killFamily, membersOf } from '../../processes/family.ts'
 import { familyOfRows } from '../../processes/family-of-rows.ts'
 import { hasFailed } from '../sequence/setup-hooks.ts'
-import { withRequired } from './runs-again.ts'
 
 const AGAIN_MS = 100
 
@@ -24,39 +22,26 @@ export interface ServedCrawl {
 /** What a crawl's background hooks, such as a browser, run for its pages: seen from one of these. */
 export class CrawlServices {
   readonly #crawl: ServedCrawl
-  readonly #hooks: readonly Hook[]
   readonly #plugins: ReadonlySet<string>
+  readonly #foreign: ReadonlySet<string>
   /** By process id, how many processes each consists of. */
   readonly #sizes = new Map<string, number>()
 
-  private constructor(crawl: ServedCrawl, hooks: readonly Hook[], plugins: ReadonlySet<string>) {
-    this.#crawl = crawl
-    this.#hooks = hooks
-    this.#plugins = plugins
-  }
-
   /**
-   * Looks which services there are when the work on a page begins.
-   * @param hooks those of the page
    * @param plugins the plugins with a background hook for the whole crawl
    * @param foreign those of them that do not start again by themselves what they had started
    */
-  static async look(
-    crawl: ServedCrawl,
-    hooks: readonly Hook[],
-    plugins: ReadonlySet<string>,
-    foreign: ReadonlySet<string>,
-  ): Promise<CrawlServices> {
-    const services = new CrawlServices(crawl, hooks, plugins)
-    if (foreign.size === 0) return services
-    for (const row of await services.#rows())
-      if (isLive(row) && foreign.has(basename(row.pwd))) services.#sizes.set(row.id, await sizeOf(row))
-    return services
+  constructor(crawl: ServedCrawl, plugins: ReadonlySet<string>, foreign: ReadonlySet<string>) {
+    this.#crawl = crawl
+    this.#plugins = plugins
+    this.#foreign = foreign
   }
 
-  /** Does this hook need one of them? */
-  areNeededBy({ plugin }: Hook): boolean {
-    return [...withRequired(this.#hooks, [plugin])].some((required) => this.#plugins.has(required))
+  /** Looks which there are when the work on a page begins. */
+  async look(): Promise<void> {
+    if (this.#foreign.size === 0) return
+    for (const row of await this.#rows())
+      if (isLive(row) && this.#foreign.has(basename(row.pwd))) this.#sizes.set(row.id, await sizeOf(row))
   }
 
   /**

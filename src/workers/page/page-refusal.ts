@@ -16,8 +16,6 @@ export interface Permission {
   readonly isForNow?: boolean
 }
 
-export const ALLOWED: Permission = { refusal: undefined, delayMs: 0 }
-
 /**
  * Asks the limits of the crawl, and the host's robots.txt, as far as they are set: without a setting it costs nothing.
  */

@@ -20,11 +20,6 @@ export class PageResults {
     this.#claim = claim
   }
 
-  /** Does the database have this result as running? */
-  isRunning({ id }: Pick<ResultRow, 'id'>): boolean {
-    return this.#running.has(id)
-  }
-
   /** Does the database know that this process works on the page? */
   isKnown(processId: string): boolean {
     return [...this.#running.values()].includes(processId)
@@ -43,6 +38,11 @@ export class PageResults {
     if (this.#unwritten.some(({ result }) => result.plugin === change.result.plugin)) await this.write()
     this.#unwritten.push(change)
     this.#isUntold ||= !isTold
+  }
+
+  /** Queues a result again whose hook was to run, or was cut off. */
+  async interrupt(result: ResultRow): Promise<void> {
+    if (this.#running.has(result.id)) await this.add({ result, event: 'interrupt' })
   }
 
   /** Writes the collected changes, and `start` if given. Throws ClaimLost. */

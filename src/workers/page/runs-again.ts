@@ -1,7 +1,6 @@
 import type { Hook } from '../../hooks/discover.ts'
 import { isConsequence } from '../../machines/cause.ts'
-import type { ResultRow } from '../../machines/results.ts'
-import { isFinal } from './hook-rows.ts'
+import { isFinal, type ResultRow } from '../../machines/results.ts'
 
 /** A hook of a page with its current result. */
 interface HookOfPage {

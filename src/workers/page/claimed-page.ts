@@ -1,0 +1,104 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { readSetting } from '../../base/config.ts'
+import type { Context } from '../../engine/handlers.ts'
+import { crawlSettings, pageSettings } from '../../hooks/crawl-settings.ts'
+import { type Hook, selectHooks } from '../../hooks/discover.ts'
+import { lackingPlugins } from '../../hooks/required-plugins.ts'
+import { WorkTree } from '../../hooks/work-tree.ts'
+import { hookRetries } from '../../machines/archive-result.ts'
+import type { CrawlOfPage } from '../../machines/before-page.ts'
+import type { SnapshotClaim } from '../../machines/queues.ts'
+import { resolvedBinaries } from '../sequence/binaries.ts'
+import type { HookSequence } from '../sequence/hook-sequence.ts'
+import type { WorkerProcessContext } from '../supervise/worker-process.ts'
+import { CrawlServices } from './crawl-services.ts'
+import { Findings } from './findings.ts'
+import type { PageInWork } from './page-in-work.ts'
+import { PageResults } from './page-results.ts'
+import type { HookState, PageState } from './page-state.ts'
+import { withRequired } from './runs-again.ts'
+
+/**
+ * Takes up a claimed page: what it takes to work on it, and what is known before its rows are read.
+ * @param givenUp why none of its hooks is to run any more
+ */
+export async function takeUp(
+  context: WorkerProcessContext,
+  sequence: HookSequence,
+  claim: SnapshotClaim,
+  crawl: CrawlOfPage,
+  tick: Context,
+  givenUp: string | undefined,
+): Promise<{ readonly page: PageInWork; readonly claimed: PageState }> {
+  const { owner, runnerId, log, containment } = context
+  const { home } = owner
+  const { row } = claim
+  const ofCrawl = crawlSettings(home.dataDir, context.settings, crawl.config)
+  const { plugins } = ofCrawl
+  const asked = pageSettings(home.dataDir, context.settings, ofCrawl, row.settings, (why) =>
+    log.warn(`page ${row.url}: ${why}; it counts as not set`),
+  )
+  const hooks = selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins, row.url)
+  const setUp = selectHooks(plugins, 'CrawlSetup', ofCrawl.texts, crawl.config.plugins)
+  const binaries = await resolvedBinaries(home, [...hooks, ...setUp], asked)
+  const missing = new Map([...lackingPlugins(plugins, asked, binaries.missing), ...binaries.missing])
+  const settings = { ...asked, ...binaries.settings }
+  const results = new PageResults(owner, claim)
+  const tree = new WorkTree(join(home.dataDir, row.output_dir), () => results.confirm(), containment.account)
+  mkdirSync(tree.root, { recursive: true })
+  const daemons = new Set(setUp.filter(({ background }) => background).map(({ plugin }) => plugin))
+  const own = new Set(plugins.filter(({ builtIn }) => builtIn).map(({ name }) => name))
+  // Our own browser is started again by its hook, and our own hooks visit the page again.
+  const serving = [...daemons].filter((plugin) => !own.has(plugin))
+  const served = { home, id: crawl.id, workerId: context.parentId, unable: crawl.unable }
+  const target = {
+    dataDir: home.dataDir,
+    crawlId: crawl.id,
+    crawlDir: join(home.dataDir, crawl.output_dir),
+    snapshotId: row.id,
+    snapDir: tree.work,
+    publishedDir: tree.root,
+    earlierDir: earlierDir(home.dataDir, claim, asked),
+    depth: row.depth,
+    url: row.url,
+  }
+  sequence.onStep = (withinMs) => tick.progress(withinMs)
+  const retries = hookRetries(settings)
+  const page: PageInWork = {
+    ...{ context, claim, crawl, tick, sequence, tree, results, retries },
+    hooks,
+    settings: asked,
+    scope: { home, parentId: owner.processId, runnerId, containment, target, settings },
+    services: new CrawlServices(served, daemons, new Set(serving)),
+    findings: new Findings(),
+  }
+  const isAskedFor = ({ plugin }: Hook) => crawl.config.plugins?.includes(plugin) ?? false
+  const needsService = ({ plugin }: Hook) => [...withRequired(hooks, [plugin])].some((name) => daemons.has(name))
+  const claimed: PageState = {
+    stage: 'claimed',
+    former: row.before.former,
+    whyNot: givenUp === undefined ? undefined : { kind: 'given up', reason: givenUp },
+    hooks: hooks.map(
+      (hook): HookState => ({
+        hook,
+        at: hook.needsFile && !isAskedFor(hook) ? 'late' : 'open',
+        lacks: missing.get(hook.plugin),
+        needsService: needsService(hook),
+      }),
+    ),
+    unable: crawl.unable,
+    serving,
+    mostRetries: retries.most,
+    hidden: {},
+    ...{ isShared: false, isFile: false, service: 'well', wasBusy: false, hasProgressed: false, wasCutOff: false },
+    stop: { how: 'none', isExplained: false },
+  }
+  return { page, claimed }
+}
+
+/** The folder of the latest other copy of its URL, whose files are used again where they are the same. */
+function earlierDir(dataDir: string, { row }: SnapshotClaim, settings: PageInWork['settings']): string | undefined {
+  const { earlier } = row.before
+  return earlier !== null && readSetting('REUSE_UNCHANGED', settings) ? join(dataDir, earlier) : undefined
+}

@@ -1,0 +1,170 @@
+import { type HookOfPage, type HookState, hooksAt, isLateWanted, mayMove, type PageState } from './page-state.ts'
+import { runsAgain } from './runs-again.ts'
+import { type Unrun, unrunIn } from './told.ts'
+
+/** When what runs for the whole crawl is lost, its worker notices before that, and begins no page until it is back. */
+const RESTART_MS = 2_000
+
+/** What is to be done with a page. */
+export type Next = Step | Way
+
+/** What leads on. */
+export type Step =
+  | { readonly do: 'end former'; readonly processes: readonly string[] }
+  /** Limits, robots.txt, the turn of its host. */
+  | { readonly do: 'ask' }
+  /** The first hook is marked as running with the same statement, if it can. */
+  | { readonly do: 'begin'; readonly first?: HookState | undefined }
+  | { readonly do: 'repeat'; readonly hooks: readonly HookOfPage[] }
+  /** Judges what had ended unwritten, and opens the work tree. */
+  | { readonly do: 'adopt'; readonly hooks: readonly HookOfPage[] }
+  | { readonly do: 'add late'; readonly hooks: readonly HookState[] }
+  | { readonly do: 'end unrun'; readonly ends: readonly Unrun[] }
+  | RunRow
+  | { readonly do: 'run'; readonly hook: HookOfPage }
+  | { readonly do: 'end background'; readonly early: boolean }
+  | { readonly do: 'look at services' }
+
+/** How the work on a page ends. */
+export type Way =
+  | { readonly do: 'put off'; readonly afterMs: number }
+  | { readonly do: 'release'; readonly afterMs: number | undefined; readonly counts: boolean }
+  /** For the reason of the abort. */
+  | { readonly do: 'leave' }
+  | { readonly do: 'seal' }
+
+/** Runs our own hooks in one job of the host. */
+export interface RunRow {
+  readonly do: 'run row'
+  readonly hooks: readonly HookOfPage[]
+  /** The last one of the page, which reads published files, and runs with these before theirs are published. */
+  readonly ahead: HookOfPage | undefined
+  /** What they write is published as it is. */
+  readonly moves: boolean
+}
+
+/** What happens next to a page. Nothing else decides that. */
+export function plan(state: PageState): Next {
+  if (state.former.length > 0) return { do: 'end former', processes: state.former }
+  switch (state.stage) {
+    case 'claimed':
+      return state.whyNot ? { do: 'begin' } : { do: 'ask' }
+    case 'asked':
+      return state.putOffMs === undefined
+        ? { do: 'begin', first: firstInHost(state) }
+        : { do: 'put off', afterMs: state.putOffMs }
+    case 'begun': {
+      const gone = goneIn(state)
+      return gone.length > 0 ? { do: 'repeat', hooks: gone } : { do: 'adopt', hooks: loggedIn(state) }
+    }
+    case 'open':
+      return planOpen(state)
+  }
+}
+
+function planOpen(state: PageState): Next {
+  if (state.service === 'doubtful') return { do: 'look at services' }
+  if (!isOver(state)) {
+    const ends = unrunIn(state)
+    if (ends.length > 0) return { do: 'end unrun', ends }
+    if (isLateWanted(state)) return { do: 'add late', hooks: state.hooks.filter(({ at }) => at === 'late') }
+    const row = nextRow(state)
+    if (row.length > 0) return mustWait(state, row) ? { do: 'end background', early: false } : runOf(state, row)
+  }
+  const open = hooksAt(state, 'open')
+  // They have not done their part while hooks are left that need them: they run again with those.
+  if (hooksAt(state, 'running').length > 0)
+    return { do: 'end background', early: open.some(({ hook }) => !hook.readsPublished) }
+  const doubtful = hooksAt(state, 'ended').filter(({ isDoubtful }) => isDoubtful)
+  if (state.service === 'lost' && doubtful.length > 0) return { do: 'repeat', hooks: doubtful }
+  const isLeft = open.length > 0 || isPostponed(state) || isLateWanted(state)
+  if (!isLeft && state.service !== 'lost') return { do: 'seal' }
+  return state.stop.how === 'abort' ? { do: 'leave' } : releaseOf(state)
+}
+
+/** Is the round over, whatever hooks are left? Where one is tried again later, the others wait: they may need it. */
+const isOver = (state: PageState) => state.stop.how !== 'none' || isPostponed(state) || state.service === 'lost'
+const isPostponed = (state: PageState) => hooksAt(state, 'postponed').length > 0
+
+/** The first hook, when it runs in the host. */
+function firstInHost({ hooks, whyNot }: PageState): HookState | undefined {
+  const first = hooks.find(({ at }) => at !== 'late')
+  return first?.hook.hosted && first.lacks === undefined && !whyNot ? first : undefined
+}
+
+/** Hooks that run again because what they made, or worked on, is gone. */
+function goneIn({ hooks, whyNot, serving }: PageState): HookOfPage[] {
+  if (whyNot?.kind === 'given up') return []
+  const all = hooks.filter((one): one is HookOfPage => one.result !== undefined)
+  const asRow = (one: HookOfPage) => (one.isLost ? { ...one.result, status: 'queued' as const } : one.result)
+  const again = runsAgain(
+    all.map((one) => ({ hook: one.hook, result: asRow(one) })),
+    new Set(serving),
+  )
+  return all.filter((one) => one.isLost || again.some(({ hook }) => hook === one.hook))
+}
+
+/** Hooks whose ends the log has, up to the first one that is to run. Nobody waits for one that cannot. */
+function loggedIn(state: PageState): HookOfPage[] {
+  const open = hooksAt(state, 'open', 'logged').filter(({ at, lacks }) => at === 'logged' || lacks === undefined)
+  const first = open.findIndex(({ at }) => at !== 'logged')
+  return first === -1 ? open : open.slice(0, first)
+}
+
+/**
+ * The next hooks that run as one job of the host, or one that does not run in the host. No row has two hooks of one
+ * plugin, and one that reads published files begins another. Our own hooks see by themselves whether one that they
+ * require has failed.
+ */
+function nextRow(state: PageState): HookOfPage[] {
+  const row: HookOfPage[] = []
+  for (const one of hooksAt(state, 'open')) {
+    const joins =
+      one.hook.hosted &&
+      !one.hook.readsPublished &&
+      row.every(({ hook }) => hook.hosted && hook.plugin !== one.hook.plugin)
+    if (row.length > 0 && !joins) break
+    row.push(one)
+  }
+  return row
+}
+
+/** Do these hooks read what background hooks write at their end? The hashes, which come last, are of all files. */
+function mustWait(state: PageState, row: readonly HookOfPage[]): boolean {
+  const isLast = hooksAt(state, 'open').every(({ hook }) => hook.readsPublished)
+  return hooksAt(state, 'running').length > 0 && (isLast || row.some(({ hook }) => hook.awaitsBackground))
+}
+
+function runOf(state: PageState, row: readonly HookOfPage[]): Next {
+  const [first] = row
+  if (!first!.hook.hosted) return { do: 'run', hook: first! }
+  const ahead = aheadOf(state, row)
+  const hooks = [...row, ...(ahead ? [ahead] : [])].map(({ hook }) => hook)
+  return { do: 'run row', hooks: row, ahead, moves: mayMove(state, hooks) }
+}
+
+/**
+ * The hook that runs with a row although it reads what is published: the last one of a page, when the work tree has
+ * what is about to be published.
+ */
+function aheadOf(state: PageState, row: readonly HookOfPage[]): HookOfPage | undefined {
+  const rest = hooksAt(state, 'open', 'running').filter((one) => !row.includes(one))
+  const [last] = rest
+  if (rest.length !== 1 || !last!.hook.readsPublished || !last!.hook.hosted || last!.at === 'running') return undefined
+  const isFirst = [...row, last!].every(({ result }) => result.attempt === 1)
+  const hooks = row.map(({ hook }) => hook)
+  return isFirst && mayMove(state, hooks) ? last : undefined
+}
+
+function releaseOf(state: PageState): Way {
+  // Nobody can tell who sent a signal or killed our supervisor: a hook of this page may have, and may do so again.
+  // The same goes for who ended a browser.
+  if (state.service === 'lost') return { do: 'release', afterMs: RESTART_MS, counts: true }
+  const cameToNothing = state.wasCutOff && !state.hasProgressed
+  const waits = hooksAt(state, 'postponed').map(({ waitMs }) => waitMs ?? 0)
+  return {
+    do: 'release',
+    afterMs: waits.length > 0 ? Math.max(...waits) : undefined,
+    counts: cameToNothing && !state.stop.isExplained,
+  }
+}

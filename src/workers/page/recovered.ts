@@ -1,0 +1,44 @@
+import { attemptName } from '../../base/attempt-paths.ts'
+import { isBusyCause } from '../../machines/busy.ts'
+import { causeOf } from '../../machines/cause.ts'
+import { isFinal, type ResultRow } from '../../machines/results.ts'
+import { withAsides, withRow } from './after.ts'
+import { type HookOfPage, type HookState, isInLog, type PageState } from './page-state.ts'
+
+/** What an earlier owner of a page has left. */
+export interface Left {
+  /** The current attempts of its hooks, also of those that are no more. */
+  readonly rows: readonly ResultRow[]
+  /** The hooks that ended in a row whose work tree is still there, by the names of their attempts. */
+  readonly logged: ReadonlySet<string>
+  /** Plugins whose published files are there. */
+  readonly published: ReadonlySet<string>
+  /** When the work on the page began; undefined: it begins now. */
+  readonly begunAt: Date | undefined
+}
+
+/** The page as its rows, its log and its files tell, once every hook that applies has a row. */
+export function recovered(state: PageState, left: Left): PageState {
+  const hooks = state.hooks.map((one, place) => {
+    const own = withRow(one, left.rows)
+    return own.result ? asLeft(own as HookOfPage, place, left) : own
+  })
+  const wasBusy = hooks.some(
+    ({ end, hook }) => end?.status === 'failed' && isBusyCause(causeOf(hook.plugin, end.output)),
+  )
+  return { ...state, stage: 'begun', hooks: withAsides(hooks), wasBusy }
+}
+
+function asLeft(one: HookOfPage, place: number, { rows, logged, published, begunAt }: Left): HookState {
+  const { hook, result } = one
+  if (isFinal(result)) {
+    const end = { status: result.status, output: result.output_str, place, isEarlier: true, isAside: false }
+    // Not what was there before a retry of the page: a person may have moved it, and it cannot always be had again.
+    const isOfNow = begunAt !== undefined && result.end_ts !== null && result.end_ts >= begunAt
+    return { ...one, at: 'ended', end, isLost: result.has_files && isOfNow && !published.has(hook.plugin) }
+  }
+  // Where the plugin has another hook, such as one from before an upgrade, the files may be of that one.
+  const isAlone = rows.filter(({ plugin }) => plugin === hook.plugin).length === 1
+  const isLogged = logged.has(attemptName(hook.plugin, hook.name, result.attempt))
+  return isAlone && isLogged && isInLog(one) ? { ...one, at: 'logged' } : one
+}

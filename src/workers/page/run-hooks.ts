@@ -1,0 +1,90 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { HOSTED_LOG } from '../../base/attempt-paths.ts'
+import { failpoint } from '../../base/failpoint.ts'
+import { writtenSince } from '../../db/recorded-files.ts'
+import type { Hook } from '../../hooks/discover.ts'
+import { logsFor } from '../sequence/hook-sequence.ts'
+import { after } from './after.ts'
+import type { PageInWork } from './page-in-work.ts'
+import { type HookOfPage, hooksAt, type PageState } from './page-state.ts'
+import type { RunRow } from './plan.ts'
+import { settle } from './settle.ts'
+
+/** Runs a row until it is over, or its host is lost, killed or gone by itself: what is left may need what failed. */
+export async function runRow(page: PageInWork, before: PageState, { hooks, ahead, moves }: RunRow): Promise<PageState> {
+  const { context, scope, sequence, tree, tick } = page
+  const row = ahead ? [...hooks, ahead] : hooks
+  await tellWritten(page, row[0]!)
+  if (!row.every(({ hook }) => hook.readsPublished)) tree.makePlaces()
+  const runs = []
+  for (const { hook, result } of row) {
+    const outputDir = before.isShared ? await restore(page, before, hook) : await tree.placeFor(hook.plugin)
+    const logs = logsFor(tree.root, hook, result.attempt)
+    runs.push({ hook, attempt: result.attempt, outputDir, isMoved: moves, isAhead: hook === ahead?.hook, logs })
+  }
+  let host = ''
+  const begun = async (hook: Hook, processId: string) => {
+    if (host !== '') tree.makePlaces() // It has not seen who ran before.
+    host = processId
+    if (!page.results.isKnown(processId)) await started(page, row.find((one) => one.hook === hook)!, processId)
+  }
+  let state = before
+  let left = row
+  for await (const ends of sequence.row(scope, join(tree.root, HOSTED_LOG), runs, tick.signal, begun)) {
+    left = left.slice(ends.length)
+    state = await settle(page, state, ends, { rowIsOver: left.length === 0, ahead: ahead?.hook })
+    const { cause, exit } = ends.at(-1)!
+    if (cause !== 'exit' || exit.signal) break
+    // Writes the progress of a row that takes long.
+    if (left.length > 0 && !context.stop.drain.aborted) await started(page, left[0]!, host)
+  }
+  return state
+}
+
+export async function run(page: PageInWork, state: PageState, one: HookOfPage): Promise<PageState> {
+  const { scope, sequence, tree, tick } = page
+  const { hook, result } = one
+  await tellWritten(page, one)
+  const logs = logsFor(tree.root, hook, result.attempt)
+  const dir = await restore(page, state, hook)
+  tree.makePlaces()
+  const way = hook.background ? 'background' : 'foreground'
+  const end = await sequence[way](scope, hook, dir, logs, tick.signal, (id) => started(page, one, id))
+  return end ? await settle(page, state, [end]) : after(state, { what: 'running', hook })
+}
+
+/** The page with what has come of background hooks that have ended meanwhile. */
+export async function withReaped(page: PageInWork, state: PageState): Promise<PageState> {
+  return await settled(page, state, await page.sequence.reap())
+}
+
+/** Settles background hooks one by one: those of one plugin share a folder. */
+export async function settled(
+  page: PageInWork,
+  state: PageState,
+  ends: Parameters<typeof settle>[2],
+): Promise<PageState> {
+  let now = after(state, { what: 'exited', hooks: ends.map(({ hook }) => hook) })
+  for (const end of ends) now = await settle(page, now, [end])
+  return now
+}
+
+/** Tells a hook that reads published files which of them are new to it, unless all are. */
+async function tellWritten({ context, claim, tree, results }: PageInWork, { hook, result }: HookOfPage): Promise<void> {
+  if (!hook.readsPublished || result.attempt === 1) return
+  await results.write()
+  const paths = await writtenSince(context.owner.home.db, claim.id, hook.plugin)
+  writeFileSync(join(tree.work, `.written-since-${hook.plugin}.json`), JSON.stringify(paths))
+}
+
+async function started({ results }: PageInWork, { result }: HookOfPage, processId: string): Promise<void> {
+  await results.write({ result, processId })
+  await failpoint('spawn.hook_recorded')
+}
+
+/** @returns the directory in which the hook runs */
+async function restore({ tree }: PageInWork, state: PageState, { plugin }: Hook): Promise<string> {
+  const isRunning = hooksAt(state, 'running').some(({ hook }) => hook.plugin === plugin)
+  return isRunning ? tree.dirFor(plugin) : await tree.restore(plugin)
+}

@@ -1,0 +1,65 @@
+import { own } from '../../base/own.ts'
+import { neededBy } from '../../machines/cause.ts'
+import { after } from './after.ts'
+import { Consequences, type Ending } from './consequences.ts'
+import { type HookOfPage, hooksAt, mayRetry, type PageState, type Told } from './page-state.ts'
+
+/** A hook that ends without running. */
+export interface Unrun {
+  readonly one: HookOfPage
+  readonly end: Told
+  /** The next owner would end it in the same way. */
+  readonly isTold: boolean
+}
+
+/** Hooks that end without running, with the reason. What failed is reported once, at its cause. */
+export function unrunIn(state: PageState): Unrun[] {
+  const ends: Unrun[] = []
+  const failed = new Set<string>()
+  let so = state
+  for (const one of hooksAt(state, 'open')) {
+    const end = unrunEnd(so, one, failed)
+    if (!end) continue
+    ends.push({ one, end, isTold: end.output === one.lacks })
+    so = after(so, { what: 'ended unrun', hook: one.hook, end })
+    if (end.event === 'delay') break
+  }
+  return ends
+}
+
+/** @param failed plugins whose set-up is reported as failed; this one's, too, when it is */
+function unrunEnd(state: PageState, one: HookOfPage, failed: Set<string>): Told | undefined {
+  const { whyNot, unable } = state
+  const { plugin } = one.hook
+  const why = consequencesOf(state)
+  if (whyNot?.kind === 'given up') return { event: 'fail', output: whyNot.reason }
+  if (whyNot?.kind === 'refused for now' && mayRetry(state, one)) return { event: 'delay', output: whyNot.reason }
+  if (whyNot) return why.told(plugin, { event: 'fail', output: whyNot.reason })
+  if (one.lacks !== undefined) return { event: 'skip', output: one.lacks }
+  const failure = own(unable, plugin)
+  if (failure !== undefined && !failed.has(plugin)) {
+    failed.add(plugin)
+    return { event: 'fail', output: failure }
+  }
+  const lacking = why.lacking(one.hook)
+  return lacking === undefined ? undefined : { event: 'skip', output: lacking }
+}
+
+/**
+ * How the end of a hook is reported. Temporary failures have an end. When a hook misses what is tried again later, it
+ * comes again, too.
+ */
+export function told<End extends Ending>(state: PageState, one: HookOfPage, end: End): Omit<End, 'event'> & Told {
+  const needed = end.event === 'skip' ? neededBy(end.output) : undefined
+  const waiting = state.hooks.filter(({ at, isWaiting }) => at === 'postponed' || isWaiting)
+  if (needed !== undefined && waiting.some(({ hook }) => hook.plugin === needed)) return { ...end, event: 'wait' }
+  const isSpent = end.event === 'delay' && !mayRetry(state, one)
+  return consequencesOf(state).told(one.hook.plugin, isSpent ? { ...end, event: 'fail' } : end)
+}
+
+/** What follows from the ends so far, in the order in which they came. */
+function consequencesOf({ hooks, unable }: PageState): Consequences {
+  const ends = hooks.flatMap(({ hook, end }) => (end && !end.isAside ? [{ ...hook, ...end }] : []))
+  ends.sort((a, b) => a.place - b.place)
+  return new Consequences(ends, Object.keys(unable))
+}
