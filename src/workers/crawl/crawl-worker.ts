@@ -31,10 +31,11 @@ export async function crawlWorker(context: WorkerProcessContext): Promise<void> 
     })
   const sequence = new HookSequence(context, home.dataDir)
   const queue = crawlQueue(context.owner, context.scope)
+  const lane = { context, queue, pool, first, sequence }
   await workerActor(context, {
     queue,
     tick: async (claim, tick, isGivenUp) => {
-      return await runCrawl(context, queue, pool, first, sequence, claim, tick, isGivenUp)
+      return await runCrawl(lane, claim, tick, isGivenUp)
     },
     // The snapshot workers own their claims; they notice at their next claim that the crawl is no longer ours.
     onTickException: async (claim, error) => {

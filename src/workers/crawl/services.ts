@@ -25,6 +25,7 @@ export class Services {
   readonly #ended = new Map<string, string>()
   #restarts = 0
   #sealed = 0
+  #wereUp = false
   /** A hook was cut off. */
   isCutOff = false
 
@@ -52,6 +53,11 @@ export class Services {
     const { isCutOff, unable } = await runSetupHooks(this.#context, this.#sequence, row, this.#abort, claimed)
     this.isCutOff ||= isCutOff
     if (unable) await this.#write(unable)
+  }
+
+  /** Runs the set-up hooks again once all had been ended, if anything ran. */
+  async startAgain(): Promise<void> {
+    if (this.#wereUp) await this.start()
   }
 
   /** Has one of them ended although nobody asked it to, other than with success? */
@@ -84,7 +90,8 @@ export class Services {
    */
   async end(): Promise<boolean> {
     const ended = await Array.fromAsync(this.#sequence.endBackground(this.#abort))
-    this.isCutOff ||= ended.length > 0 && this.#context.stop.drain.aborted
+    this.#wereUp = ended.length > 0
+    this.isCutOff ||= this.#wereUp && this.#context.stop.drain.aborted
     takeBack(join(this.#context.owner.home.dataDir, this.#claim.row.output_dir))
     return ended.every(({ cause }) => cause !== 'interrupt')
   }
