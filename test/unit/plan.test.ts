@@ -111,6 +111,11 @@ describe('what happens next to a page', () => {
       { ...open(headers, html), whyNot: { kind: 'refused for now', reason: 'robots.txt: HTTP 503' } },
       'headers delay: robots.txt: HTTP 503',
     ],
+    [
+      'that may not be asked for, once its first hook has tried often enough',
+      { ...spent(open(headers, html)), whyNot: { kind: 'refused for now', reason: 'robots.txt: HTTP 503' } },
+      'headers fail: robots.txt: HTTP 503; html skip: robots.txt, as headers found',
+    ],
     ['that was cut off', cutOff(stopped('drain')), 'release, after no ms, counts'],
     ['that was cut off by a newer runner', cutOff(stopped('drain', true)), 'release, after no ms'],
     ['with a failure of what needs the browser', since(needy(open(own)), ended(own, 'fail')), 'look at services'],
@@ -124,6 +129,9 @@ describe('what happens next to a page', () => {
     expect(planned(state)).toBe(next)
   })
 
+  function spent({ hooks: [first, ...rest], ...state }: PageState): PageState {
+    return { ...state, hooks: [{ ...first!, result: rowOf(first!.hook, { retries: 1 }) }, ...rest] }
+  }
   function cutOff(stop: Fact) {
     const end = { event: 'interrupt', output: '' } as const
     return since(open(own), { what: 'ended', hook: own, end }, stop)

@@ -18,7 +18,7 @@ export function unrunIn(state: PageState): Unrun[] {
   const failed = new Set<string>()
   let so = state
   for (const one of hooksAt(state, 'open')) {
-    const end = unrunEnd(so, one, failed)
+    const end = unrunEnd(so, one, failed, ends.length === 0)
     if (!end) continue
     ends.push({ one, end, isTold: end.output === one.lacks })
     so = after(so, { what: 'ended unrun', hook: one.hook, end })
@@ -28,12 +28,14 @@ export function unrunIn(state: PageState): Unrun[] {
 }
 
 /** @param failed plugins whose set-up is reported as failed; this one's, too, when it is */
-function unrunEnd(state: PageState, one: HookOfPage, failed: Set<string>): Told | undefined {
+function unrunEnd(state: PageState, one: HookOfPage, failed: Set<string>, isFirst: boolean): Told | undefined {
   const { whyNot, unable } = state
   const { plugin } = one.hook
   const why = consequencesOf(state)
   if (whyNot?.kind === 'given up') return { event: 'fail', output: whyNot.reason }
-  if (whyNot?.kind === 'refused for now' && mayRetry(state, one)) return { event: 'delay', output: whyNot.reason }
+  // The first one decides for all.
+  if (whyNot?.kind === 'refused for now' && isFirst && mayRetry(state, one))
+    return { event: 'delay', output: whyNot.reason }
   if (whyNot) return why.told(plugin, { event: 'fail', output: whyNot.reason })
   if (one.lacks !== undefined) return { event: 'skip', output: one.lacks }
   const failure = own(unable, plugin)
