@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { Script } from 'node:vm'
 import { compileLess, compileLessSoon } from './compile-less.ts'
+import { replaceFile } from './replace-file.ts'
 
 /**
  * When a process that lives on has run what a start needs, and V8 has not yet dropped what ran only once: after 10 s in
@@ -69,11 +70,9 @@ function keepOnce(file: string, script: Script, use: string): void {
 
 /** Written completely and flushed before it gets its name: V8 trusts what it reads. */
 function keep(file: string, script: Script): void {
-  const aside = `${file}.${process.pid}`
   try {
     mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(aside, script.createCachedData(), { flush: true })
-    renameSync(aside, file)
+    replaceFile(file, script.createCachedData(), { mode: 0o644, aside: `${file}.${process.pid}` })
   } catch {
     // Installed read-only: it starts all the same, only slower.
   }

@@ -1,10 +1,11 @@
-import { chmodSync, chownSync, existsSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { CONFIG_FILE, configIn, configText, entriesIn, written } from './config-file.ts'
 import { AppError, messageOf, UsageError } from './errors.ts'
 import { FileLock } from './file-lock.ts'
 import { put } from './own.ts'
+import { replaceFile } from './replace-file.ts'
 
 /** What TOML can hold for a setting. */
 export type TomlValue = string | number | boolean | readonly string[]
@@ -33,7 +34,7 @@ export async function editConfig(folder: string, changes: Changes, name = CONFIG
         hint: 'change it by hand: archivebox-ts config edit',
       })
     if (after === before) return false
-    replaceFile(file, after)
+    replace(file, after)
     return true
   })
 }
@@ -42,7 +43,7 @@ export async function editConfig(folder: string, changes: Changes, name = CONFIG
 export async function replaceConfig(path: string, before: string, text: string): Promise<boolean> {
   return await locked(path, async (file) => {
     if ((configText(file) ?? '') !== before) return false
-    replaceFile(file, text)
+    replace(file, text)
     return true
   })
 }
@@ -80,22 +81,15 @@ async function edited(text: string, key: string, value: TomlValue | undefined): 
 const DOOMED = 'archivebox-ts-removes-this-line'
 const DOOMED_LINE = new RegExp(`^[^\\n{]*=[ \\t]*"${DOOMED}"[^\\n]*(\\n|$)`, 'gm')
 
-/**
- * Replaces a file as a whole: whoever reads it sees the old text or the new one. A link to it, its mode and its owner
- * stay as they are. Under a lock.
- */
-function replaceFile(path: string, text: string): void {
+/** A link to the file, its mode and its owner stay as they are. Under a lock. */
+function replace(path: string, text: string): void {
   const file = existsSync(path) ? realpathSync(path) : path
-  const aside = `${file}.new`
   const was = statSync(file, { throwIfNoEntry: false })
-  rmSync(aside, { force: true }) // Of one that was killed.
+  const mode = was ? was.mode & 0o777 : 0o644 & ~process.umask()
+  const isOurs = !was || (was.uid === process.getuid?.() && was.gid === process.getgid?.())
   try {
-    writeFileSync(aside, text, { flag: 'wx', flush: true, mode: 0o600 })
-    chmodSync(aside, was ? was.mode & 0o777 : 0o644 & ~process.umask())
-    if (was && (was.uid !== process.getuid?.() || was.gid !== process.getgid?.())) chownSync(aside, was.uid, was.gid)
-    renameSync(aside, file)
+    replaceFile(file, text, { mode, owner: isOurs ? undefined : was })
   } catch (error) {
-    rmSync(aside, { force: true })
     throw new UsageError(`cannot write ${file}: ${messageOf(error)}`, 'mend the owner and mode of its folder')
   }
 }

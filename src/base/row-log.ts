@@ -1,5 +1,6 @@
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { replaceFile } from './replace-file.ts'
 
 // The hooks of a page that run in the host share one log: a file for each would cost more than most of them do. A row
 // of hooks begins with a line that names them. Each appends its part when it has ended, in one go: what it printed, and
@@ -103,11 +104,7 @@ export function removeEnds(file: string, hook: string): void {
   }
   if (doomed.size === 0) return
   if (left.size === 0) rmSync(file)
-  else {
-    const aside = `${file}.part`
-    writeFileSync(aside, lines.filter((_line, index) => !doomed.has(index)).join('\n'))
-    renameSync(aside, file)
-  }
+  else replaceFile(file, lines.filter((_line, index) => !doomed.has(index)).join('\n'), { mode: 0o644 })
 }
 
 function linesOf(file: string): string[] {

@@ -1,21 +1,8 @@
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fchownSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../base/errors.ts'
 import { personaFiles } from '../base/persona/files.ts'
+import { replaceFile } from '../base/replace-file.ts'
 import { sha256Of } from '../base/sha256.ts'
 import type { AccountSwitch } from '../processes/containment/account-switch.ts'
 
@@ -95,15 +82,5 @@ function copyFor({ uid, gid }: AccountSwitch, from: string, to: string): void {
     return
   }
   if (copy?.uid === uid && copy.mtimeMs === source.mtimeMs && copy.size === source.size) return
-  const aside = `${to}.${process.pid}`
-  rmSync(aside, { force: true })
-  const fd = openSync(aside, 'wx', 0o600)
-  try {
-    writeFileSync(fd, readFileSync(from))
-    fchownSync(fd, uid, gid)
-  } finally {
-    closeSync(fd)
-  }
-  utimesSync(aside, source.atime, source.mtime)
-  renameSync(aside, to)
+  replaceFile(to, readFileSync(from), { owner: { uid, gid }, times: source, aside: `${to}.${process.pid}` })
 }

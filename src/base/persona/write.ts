@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder } from '../make-folder.ts'
+import { replaceFile } from '../replace-file.ts'
 import { type PersonaFiles, personaFiles } from './files.ts'
 
 const FIRST_SETTINGS = `# A persona: who looks at the pages of a crawl (add --persona NAME).
@@ -20,14 +21,6 @@ export function makePersona(personas: string, name: string): PersonaFiles {
   const files = personaFiles(join(personas, name))
   if (!existsSync(files.folder)) mkdirSync(files.folder, { mode: 0o700 })
   chmodSync(files.folder, 0o700)
-  if (!existsSync(files.settings)) writePrivate(files.settings, FIRST_SETTINGS)
+  if (!existsSync(files.settings)) replaceFile(files.settings, FIRST_SETTINGS)
   return files
-}
-
-/** Writes a file that only its owner may read, completely or not at all. */
-export function writePrivate(path: string, text: string): void {
-  const aside = `${path}.new`
-  writeFileSync(aside, text, { mode: 0o600, flush: true })
-  chmodSync(aside, 0o600) // One that was there keeps its mode otherwise.
-  renameSync(aside, path)
 }

@@ -2,7 +2,7 @@ import type { Cookie } from '../../base/persona/cookie.ts'
 import { formatCookiesTxt } from '../../base/persona/cookies-txt.ts'
 import type { Persona } from '../../base/persona/persona.ts'
 import { mergedStorage, type OriginStorage } from '../../base/persona/storage.ts'
-import { writePrivate } from '../../base/persona/write.ts'
+import { replaceFile } from '../../base/replace-file.ts'
 
 /** Writes a persona's cookies, and the storage of origins: those that it knew and that are not named here stay. */
 export function saveLogins(
@@ -10,7 +10,7 @@ export function saveLogins(
   cookies: readonly Cookie[],
   storage: readonly OriginStorage[],
 ): void {
-  writePrivate(files.cookies, formatCookiesTxt(cookies))
+  replaceFile(files.cookies, formatCookiesTxt(cookies))
   if (storage.length === 0) return
-  writePrivate(files.storage, `${JSON.stringify({ origins: mergedStorage(origins, storage) }, null, 2)}\n`)
+  replaceFile(files.storage, `${JSON.stringify({ origins: mergedStorage(origins, storage) }, null, 2)}\n`)
 }

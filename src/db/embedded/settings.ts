@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, fchownSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { replaceFile } from '../../base/replace-file.ts'
 import { type Account, ownName } from './account.ts'
 import { PORT, USER } from './address.ts'
 
@@ -64,20 +65,10 @@ function namesIn(ident: string): Set<string> {
 
 /**
  * Replaces a file of the cluster when its text differs. The directory may belong to a user that we trust less than
- * ourselves, so never through a link that lies there: a new file, then a rename.
+ * ourselves, who knows no name that we have not used yet.
  */
-function replace(path: string, text: string, account: Account | undefined): void {
-  if (textOf(path) === text) return
-  const aside = `${path}.${randomUUID()}`
-  const fd = openSync(aside, 'wx', 0o600)
-  try {
-    writeSync(fd, text)
-    if (account) fchownSync(fd, account.uid, account.gid)
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-  renameSync(aside, path)
+function replace(path: string, text: string, owner: Account | undefined): void {
+  if (textOf(path) !== text) replaceFile(path, text, { owner, aside: `${path}.${randomUUID()}` })
 }
 
 function textOf(path: string): string {
