@@ -1,6 +1,6 @@
 import { UsageError } from '../base/errors.ts'
 import type { Home } from '../db/home.ts'
-import { idsInRanges, type Model } from '../db/listings.ts'
+import { idsInRanges, type Model } from '../db/lists/listings.ts'
 
 /** Is this text a whole id? */
 export function isUuid(text: string): boolean {

@@ -1,7 +1,7 @@
 import { UsageError } from '../base/errors.ts'
 import { insertCrawl, type NewCrawl } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
-import { listedByIds } from '../db/listings.ts'
+import { listedByIds } from '../db/lists/listings.ts'
 import { requeue } from '../machines/requeue.ts'
 import { adoptedNote } from './adopted-note.ts'
 import { findIds, isPartOfId, isUuid } from './ids.ts'

@@ -1,8 +1,8 @@
-import { byIndex } from '../db/by-index.ts'
 import { rowCounts } from '../db/counts.ts'
 import { crawlProgress } from '../db/crawl-progress.ts'
 import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
+import { byIndex } from '../db/lists/by-index.ts'
 import { pagesInWork } from '../db/pages-in-work.ts'
 import type { Work } from './screen/work.ts'
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import { byIndex } from './by-index.ts'
 import type { Database } from './database.ts'
+import { byIndex } from './lists/by-index.ts'
 import { withRetry } from './retry.ts'
 import { type SnapshotRow, tagsOf } from './snapshots.ts'
 import type { Outcome } from './tables.ts'

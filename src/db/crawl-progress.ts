@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import { byIndex } from './by-index.ts'
 import { type PageCounts, pagesOf } from './counts.ts'
 import type { Database } from './database.ts'
+import { byIndex } from './lists/by-index.ts'
 import type { WorkStatus } from './tables.ts'
 
 /** The progress of a crawl. */

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import { byIndex } from './by-index.ts'
 import type { Database } from './database.ts'
+import { byIndex } from './lists/by-index.ts'
 import type { Outcome } from './tables.ts'
 
 // What went wrong, by page, each with its one cause; not by hook, since most failures of hooks share a cause.

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
-import type { Model } from './listings.ts'
+import type { Model } from './lists/listings.ts'
 
 /** Is there a row of this id? */
 export async function isThere(db: Database, table: Model['table'], id: string): Promise<boolean> {

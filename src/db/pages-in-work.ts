@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import { byIndex } from './by-index.ts'
 import type { Database } from './database.ts'
+import { byIndex } from './lists/by-index.ts'
 
 /** A hook that is running on a page. */
 export interface HookInWork {

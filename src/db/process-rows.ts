@@ -1,7 +1,7 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
-import { byIndex } from './by-index.ts'
 import { eachRow, type Visit } from './each-row.ts'
 import type { Home } from './home.ts'
+import { byIndex } from './lists/by-index.ts'
 import { ages, type Identity, IS_LIVE, type LiveRow, type ProcessRow } from './processes.ts'
 import { withRetry } from './retry.ts'
 import type { Tables } from './tables.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
-import type { Model } from './listings.ts'
+import type { Model } from './lists/listings.ts'
 import { withRetry } from './retry.ts'
 
 /** A published file as its result records it. */

@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import { byIndex } from './by-index.ts'
 import type { Database } from './database.ts'
-import type { Model } from './listings.ts'
+import { byIndex } from './lists/by-index.ts'
+import type { Model } from './lists/listings.ts'
 import { withRetry } from './retry.ts'
 import type { ArchiveResultTable } from './tables.ts'
 

@@ -10,7 +10,6 @@ import { uuidv7 } from '../../src/base/ids.ts'
 import { UrlList } from '../../src/base/url-list.ts'
 import * as archived from '../../src/db/archived-pages.ts'
 import * as binaries from '../../src/db/binaries.ts'
-import { byIndex } from '../../src/db/by-index.ts'
 import { cancelledPages, lookAgainLater } from '../../src/db/cancelled-pages.ts'
 import { addUpCounts, allPages, isFull, pageCount, rowCounts, sealedPageCount } from '../../src/db/counts.ts'
 import { crawlHooks } from '../../src/db/crawl-hooks.ts'
@@ -19,7 +18,6 @@ import { insertParts, listOf, lockNextPart, passPart } from '../../src/db/crawl-
 import * as summaries from '../../src/db/crawl-summaries.ts'
 import * as crawls from '../../src/db/crawls.ts'
 import { connectAhead, type Database, openDatabase, ping } from '../../src/db/database.ts'
-import { eachListed } from '../../src/db/each-listed.ts'
 import { eachRow } from '../../src/db/each-row.ts'
 import { failureGroups, latestFailures } from '../../src/db/failures.ts'
 import { heartbeat, sayThere } from '../../src/db/heartbeats.ts'
@@ -29,6 +27,8 @@ import * as turns from '../../src/db/host-turns.ts'
 import * as uses from '../../src/db/host-use.ts'
 import { isThere } from '../../src/db/is-there.ts'
 import { latestRows } from '../../src/db/latest-rows.ts'
+import { byIndex } from '../../src/db/lists/by-index.ts'
+import { eachListed } from '../../src/db/lists/each-listed.ts'
 import {
   CRAWLS,
   type Filters,
@@ -37,7 +37,7 @@ import {
   listedByIds,
   RESULTS,
   SNAPSHOTS,
-} from '../../src/db/listings.ts'
+} from '../../src/db/lists/listings.ts'
 import { machineById, machineRow, machines } from '../../src/db/machines.ts'
 import { claimedCrawls, pagesInWork } from '../../src/db/pages-in-work.ts'
 import * as rows from '../../src/db/process-rows.ts'
@@ -87,7 +87,7 @@ const LARGE = [
   ...['crawl_total', 'cancelled_page', 'archived_page', 'host_turn', 'host_total'],
 ]
 /** Where every statement must have been sent. */
-const COVERED = [...globSync('src/{db,machines}/*.ts', { cwd: ROOT })].filter(
+const COVERED = [...globSync('src/{db,db/lists,machines}/*.ts', { cwd: ROOT })].filter(
   (file) => !/db.(migrate|notifications|retry)\.ts$/.test(file),
 ) // They make tables, listen, and send for others.
 
@@ -198,7 +198,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/look-up-again.ts loseBinary': () => lookUpAgain.loseBinary(db, program),
   'machines/look-up-again.ts lookUpNow': () => lookUpAgain.lookUpNow(db, program),
   'machines/look-up-again.ts hintBinary': () => lookUpAgain.hintBinary(db, home.machineId, 'wget', '/x'),
-  'db/by-index.ts byIndex': () => byIndex(db, ping),
+  'db/lists/by-index.ts byIndex': () => byIndex(db, ping),
   'db/counts.ts rowCounts': async () => {
     for (const model of ['crawl', 'snapshot', 'archive_result'] as const) await rowCounts(db, model)
   },
@@ -222,11 +222,11 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/each-row.ts staysOpen': () => Promise.resolve(), // In the next but one.
   'db/each-row.ts inBatches': () => Promise.resolve(),
   'db/each-row.ts eachRow': () => eachRow(db, sql`select 1 as one`, () => true),
-  'db/by-index.ts walking': () => Promise.resolve(), // In the first.
-  'db/list-walks.ts idsInSteps': () => Promise.resolve(), // In the next.
-  'db/each-listed.ts eachListed': () => eachOf(CRAWLS),
-  'db/listings.ts listedByIds': () => eachOf(SNAPSHOTS),
-  'db/listings.ts idsInRanges': () => eachOf(RESULTS),
+  'db/lists/by-index.ts walking': () => Promise.resolve(), // In the first.
+  'db/lists/walks.ts idsInSteps': () => Promise.resolve(), // In the next.
+  'db/lists/each-listed.ts eachListed': () => eachOf(CRAWLS),
+  'db/lists/listings.ts listedByIds': () => eachOf(SNAPSHOTS),
+  'db/lists/listings.ts idsInRanges': () => eachOf(RESULTS),
   'db/machines.ts machineRow': () => machineRow(db, { guid: other, hostname: 'here', platform: 'linux', arch: 'x64' }),
   'db/process-rows.ts stuckRows': () => rows.stuckRows(db, home.dataDirId),
   'db/process-rows.ts rowById': () => rows.rowById(home, worker),
@@ -660,7 +660,7 @@ beforeAll(async () => {
   )
   recorder.by = 'nobody'
   await grow()
-  recorder.by = 'db/each-listed.ts pairs of filters'
+  recorder.by = 'db/lists/each-listed.ts pairs of filters'
   await eachOfPairs()
   sent = [...sent, ...recorder.statements.filter(({ by }) => by === recorder.by)]
   recorder.stop()

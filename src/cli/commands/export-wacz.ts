@@ -1,5 +1,5 @@
 import { AppError, codeOf, UsageError } from '../../base/errors.ts'
-import { eachListed } from '../../db/each-listed.ts'
+import { eachListed } from '../../db/lists/each-listed.ts'
 import { WaczPages } from '../../pages/wacz.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'

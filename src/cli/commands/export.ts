@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts'
-import { eachListed } from '../../db/each-listed.ts'
+import { eachListed } from '../../db/lists/each-listed.ts'
 import { EXPORTS, type ExportFormat, type ExportName } from '../export/formats.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'

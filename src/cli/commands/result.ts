@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts'
-import { listedByIds } from '../../db/listings.ts'
+import { listedByIds } from '../../db/lists/listings.ts'
 import { crawlsOfSnapshots } from '../../db/snapshots.ts'
 import type { ResultStatus } from '../../db/tables.ts'
 import { deleteResult } from '../../machines/deletion.ts'

@@ -1,6 +1,6 @@
 import { UsageError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
-import { type ListedSnapshot, listedByIds } from '../../db/listings.ts'
+import { type ListedSnapshot, listedByIds } from '../../db/lists/listings.ts'
 import { changeTags } from '../../db/tags.ts'
 import { cancelSnapshots, pauseSnapshots, resumeSnapshots } from '../../machines/commands.ts'
 import { deleteSnapshot } from '../../machines/deletion.ts'

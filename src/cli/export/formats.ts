@@ -1,5 +1,5 @@
 import { own } from '../../base/own.ts'
-import { type ListedSnapshot, SNAPSHOTS } from '../../db/listings.ts'
+import { type ListedSnapshot, SNAPSHOTS } from '../../db/lists/listings.ts'
 import { html } from '../../pages/layout.ts'
 import { csv } from '../records/print.ts'
 

@@ -1,6 +1,6 @@
 import { UsageError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
-import { listedByIds } from '../../db/listings.ts'
+import { listedByIds } from '../../db/lists/listings.ts'
 import { asProcess, withHome } from '../home.ts'
 import { checkIds, findIds, isUuid } from '../ids.ts'
 import type { GlobalOptions } from '../options.ts'

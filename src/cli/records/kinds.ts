@@ -6,7 +6,7 @@ import {
   type Listing,
   RESULTS,
   SNAPSHOTS,
-} from '../../db/listings.ts'
+} from '../../db/lists/listings.ts'
 import { ago, duration, shortId } from '../format.ts'
 import { oneLine } from '../screen/clean.ts'
 import type { Column } from '../screen/table.ts'

@@ -1,6 +1,6 @@
 import { AppError, EXIT } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
-import type { Model } from '../../db/listings.ts'
+import type { Model } from '../../db/lists/listings.ts'
 import { countBelow } from '../../db/results.ts'
 import { sizeText } from '../../pages/layout.ts'
 import { reconcilePages } from '../../workers/repair/reconcile-pages.ts'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Home } from '../../db/home.ts'
-import { listedByIds } from '../../db/listings.ts'
+import { listedByIds } from '../../db/lists/listings.ts'
 import { latestResults } from '../../db/results.ts'
 import { isConsequence } from '../../machines/cause.ts'
 import { sizeText } from '../../pages/layout.ts'

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Database } from './database.ts'
+import type { Database } from '../database.ts'
 import { all, of, type Place, type Range, rangeOf } from './places.ts'
 
 type Sql = RawBuilder<unknown>

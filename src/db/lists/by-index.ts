@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Database } from './database.ts'
-import { transact } from './retry.ts'
+import type { Database } from '../database.ts'
+import { transact } from '../retry.ts'
 
 /** Transactions that are already planned this way. */
 const planned = new WeakSet<Database>()

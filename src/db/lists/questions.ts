@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { firstIdOf } from '../base/ids.ts'
-import { anyOf, type Filter, type Question } from './list-walks.ts'
+import { firstIdOf } from '../../base/ids.ts'
 import type { Filters, Listing, Meanings } from './listings.ts'
 import { all, type Place, place, type Range, rangeOf } from './places.ts'
+import { anyOf, type Filter, type Question } from './walks.ts'
 
 /** What a list asks for, one after another. */
 export function questionsOf<Row extends { readonly id: string }>(

@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { Database } from '../database.ts'
+import { inBatches, staysOpen, type Visit } from '../each-row.ts'
+import { transact } from '../retry.ts'
 import { walking } from './by-index.ts'
-import type { Database } from './database.ts'
-import { inBatches, staysOpen, type Visit } from './each-row.ts'
-import { idsInSteps } from './list-walks.ts'
 import type { Filters, Listing } from './listings.ts'
 import { questionsOf } from './questions.ts'
-import { transact } from './retry.ts'
+import { idsInSteps } from './walks.ts'
 
 /** More are shown as they come. */
 const MOST_AT_ONCE = 1_000

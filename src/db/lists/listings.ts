@@ -1,12 +1,12 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { type PageCounts, pagesOf } from '../counts.ts'
+import type { CrawlRow } from '../crawls.ts'
+import type { Database } from '../database.ts'
+import { crawlRecord, resultRecord, snapshotRecord } from '../records.ts'
+import { type SnapshotRow, tagsOf } from '../snapshots.ts'
+import { type ArchiveResultTable, type Outcome, RESULT_STATUSES, WORK_STATUSES } from '../tables.ts'
 import { byIndex } from './by-index.ts'
-import { type PageCounts, pagesOf } from './counts.ts'
-import type { CrawlRow } from './crawls.ts'
-import type { Database } from './database.ts'
 import { of, type Place, place } from './places.ts'
-import { crawlRecord, resultRecord, snapshotRecord } from './records.ts'
-import { type SnapshotRow, tagsOf } from './snapshots.ts'
-import { type ArchiveResultTable, type Outcome, RESULT_STATUSES, WORK_STATUSES } from './tables.ts'
 
 /** What a listing is filtered by; a row matches a filter if it matches any of its values. */
 export interface Filters {
