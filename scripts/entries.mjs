@@ -28,7 +28,7 @@ export const HOOKS = 'src/plugins/*/on_*.ts'
 export const BUILT_IN = 'src/hooks/built-in.ts'
 /** What stands in for modules in the bundles, by who imports them: others need more of crypto at once. */
 export const WHEN_NEEDED = [
-  { id: 'crypto', importer: /node_modules\/pg\//, file: 'src/base/crypto-when-needed.ts' },
-  { id: 'tls', importer: /node_modules/, file: 'src/base/tls-when-needed.ts' },
+  { id: 'crypto', importer: /node_modules\/pg\//, file: 'src/base/start/crypto-when-needed.ts' },
+  { id: 'tls', importer: /node_modules/, file: 'src/base/start/tls-when-needed.ts' },
   { id: './stream', importer: /node_modules\/pg\/lib\//, file: 'src/base/pg-stream.ts' },
 ]

@@ -3,7 +3,7 @@
 // starts here.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { loadCompiled } from './base/compiled.ts'
+import { loadCompiled } from './base/start/compiled.ts'
 import { BUILT, VERSION } from './base/version.ts'
 import type * as AddProgram from './cli/add-program.ts'
 import type * as Program from './cli/program.ts'

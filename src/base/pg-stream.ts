@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import { connect } from './tls-when-needed.ts'
+import { connect } from './start/tls-when-needed.ts'
 
 /**
  * Stands in for the `stream.js` of pg in the bundle: that one asks first whether it runs at Cloudflare, for which Node

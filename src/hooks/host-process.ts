@@ -1,7 +1,7 @@
 // The entry of a warm host: as little as possible before its code, which is kept as V8 has compiled it.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { loadCompiled } from '../base/compiled.ts'
+import { loadCompiled } from '../base/start/compiled.ts'
 import { BUILT, VERSION } from '../base/version.ts'
 import type * as Host from './host.ts'
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { sql } from 'kysely'
-import { FRUGAL_FLAGS } from '../../src/base/frugal.ts'
+import { FRUGAL_FLAGS } from '../../src/base/start/frugal.ts'
 import type { Home } from '../../src/db/home.ts'
 import { insertStarting } from '../../src/db/processes.ts'
 import type { FromActor, ToActor } from '../../src/engine/actor-messages.ts'

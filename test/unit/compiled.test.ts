@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { loadCompiled } from '../../src/base/compiled.ts'
+import { loadCompiled } from '../../src/base/start/compiled.ts'
 import { ROOT } from '../support/program.ts'
 
 let dir: string
@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
 const LOADER = `
-  import { loadCompiled } from ${JSON.stringify(join(ROOT, 'src', 'base', 'compiled.ts'))}
+  import { loadCompiled } from ${JSON.stringify(join(ROOT, 'src', 'base', 'start', 'compiled.ts'))}
   const [file, use, edition] = process.argv.slice(1)
   console.log(loadCompiled(file, use, edition).say())`
 

@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { Script } from 'node:vm'
+import { replaceFile } from '../replace-file.ts'
 import { compileLess, compileLessSoon } from './compile-less.ts'
-import { replaceFile } from './replace-file.ts'
 
 /**
  * When a process that lives on has run what a start needs, and V8 has not yet dropped what ran only once: after 10 s in
