@@ -150,12 +150,15 @@ export async function settleRestored(tx: Home['db']): Promise<void> {
   )
 }
 
+/** A condition on `snapshot`: it is the page of this claim, which holds, in the current term. */
+export const isOurs = ({ home, term }: Owner, { id, token }: SnapshotClaim) => sql`
+  id = ${id} and claim_token = ${token}
+  and exists (select from runner_term where data_dir_id = ${home.dataDirId} and term = ${term})`
+
 /** The fence before what no statement can guard: throws ClaimLost unless the claim and the term are still valid. */
-export async function confirmSnapshot({ home, term }: Owner, claim: SnapshotClaim): Promise<void> {
-  const select = sql`
-    select 1 from snapshot, runner_term
-    where snapshot.id = ${claim.id} and claim_token = ${claim.token} and data_dir_id = ${home.dataDirId}
-      and term = ${term}`
-  const { rows } = await withRetry(home.db, () => select.execute(home.db))
+export async function confirmSnapshot(owner: Owner, claim: SnapshotClaim): Promise<void> {
+  const { db } = owner.home
+  const select = sql`select 1 from snapshot where ${isOurs(owner, claim)}`
+  const { rows } = await withRetry(db, () => select.execute(db))
   if (rows.length === 0) throw new ClaimLost(`snapshot ${claim.id} is no longer ours`)
 }

@@ -7,7 +7,7 @@ import { ClaimLost } from '../engine/queue.ts'
 import { archiveResultMachine } from './archive-result.ts'
 import { movedEachRow, movedRows } from './moved.ts'
 import { handingOver } from './outputs.ts'
-import type { Owner, SnapshotClaim } from './queues.ts'
+import { isOurs, type Owner, type SnapshotClaim } from './queues.ts'
 
 type Results = typeof archiveResultMachine
 
@@ -43,13 +43,8 @@ export interface ResultChange {
 // Results have no claim of their own: the holder of their snapshot's claim writes them, in the current term. Each
 // statement locks the snapshot's row while it compares the token, so that nothing is written after a lost claim or
 // lead.
-export const owned = ({ home, term }: Owner, claim: SnapshotClaim) => sql`
-  mine as (
-    select id, status from snapshot
-    where id = ${claim.id} and claim_token = ${claim.token}
-      and exists (select from runner_term where data_dir_id = ${home.dataDirId} and term = ${term})
-    for no key update
-  )`
+export const owned = (owner: Owner, claim: SnapshotClaim) => sql`
+  mine as (select id, status from snapshot where ${isOurs(owner, claim)} for no key update)`
 
 /**
  * For a statement: moves results of one page along their edges, all or none, guarded by the page's claim (`mine`) and

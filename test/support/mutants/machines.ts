@@ -44,7 +44,7 @@ export const MACHINES: readonly Mutant[] = [
   },
   {
     name: 'results are written in any term',
-    file: 'src/machines/results.ts',
+    file: 'src/machines/queues.ts',
     find: 'exists (select from runner_term where',
     replacement: 'exists (select from runner_term where true or',
     test: 'test/crash/hooks-in-a-row.test.ts',
