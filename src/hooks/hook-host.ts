@@ -134,7 +134,7 @@ export class HookHost {
   }
 
   /**
-   * Runs hooks in a row and yields their ends in order: in portions while a job takes long, else all at once. A hook
+   * Runs hooks as one job and yields their ends in order: in portions while a job takes long, else all at once. A hook
    * that outlives its deadline, or `force`, costs the host its life, and is the last one with an end. So is the hook
    * that is running when `enough` aborts.
    * @param log the file for what they print
@@ -142,7 +142,7 @@ export class HookHost {
   async *run(
     scope: HookScope,
     log: string,
-    row: readonly HostedRun[],
+    runs: readonly HostedRun[],
     force: AbortSignal,
     enough: AbortSignal,
   ): AsyncGenerator<HostedEnd[], void> {
@@ -157,7 +157,7 @@ export class HookHost {
     this.#child.once('exit', onGone)
     force.addEventListener('abort', onForce)
     enough.addEventListener('abort', onEnough)
-    this.#child.send(this.#jobOf(scope, log, row), (error) => {
+    this.#child.send(this.#jobOf(scope, log, runs), (error) => {
       if (error) this.kill().catch(outcome.reject) // It died before it took the job; its exit says how.
     })
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) onGone()
@@ -167,31 +167,31 @@ export class HookHost {
     let since = performance.now()
     let isOver = false
     try {
-      while (done < row.length) {
-        const { timeoutMs } = row[done]!.hook
+      while (done < runs.length) {
+        const { timeoutMs } = runs[done]!.hook
         const left = since + timeoutMs + ABORT_GRACE_MS - performance.now()
         const isLate = left <= LOOK_MS
         const answer = await within(Math.min(left, LOOK_MS), outcome.promise)
         if (typeof answer === 'object') {
           isOver = true
           this.#rssBytes = answer.rssBytes
-          const rest = answer.outcomes.slice(done).map((one, index) => endOf(row[done + index]!, one, log))
+          const rest = answer.outcomes.slice(done).map((one, index) => endOf(runs[done + index]!, one, log))
           if (rest.length > 0) yield rest
           return
         }
         // After a suspension the check comes late: the current hook is not to blame for the time of the one before.
-        const end = answer ?? (isLate && !readRowLog(log).has(nameOf(row[done]!)) ? 'timeout' : undefined)
+        const end = answer ?? (isLate && !readRowLog(log).has(nameOf(runs[done]!)) ? 'timeout' : undefined)
         isOver = end !== undefined
         // A host that exited by itself may have left children of a hook.
         if (end !== undefined) await this.kill()
-        const ends = endedBy(readRowLog(log), row.slice(done), since)
+        const ends = endedBy(readRowLog(log), runs.slice(done), since)
         done += ends.length
         since = ends.at(-1)?.ended ?? since
         const endedAfterAll = end === 'timeout' && ends.length > 0
-        if (end !== undefined && !endedAfterAll && done < row.length) {
+        if (end !== undefined && !endedAfterAll && done < runs.length) {
           const exit = end === 'gone' ? await this.#exited : KILLED
           const cause = end === 'gone' ? 'exit' : end
-          const { hook, logs } = row[done]!
+          const { hook, logs } = runs[done]!
           ends.push({ hook, logs, exit, cause, began: since, ended: performance.now(), stdout: '' })
         }
         if (ends.length > 0) yield ends
@@ -207,15 +207,15 @@ export class HookHost {
     }
   }
 
-  #jobOf(scope: HookScope, log: string, row: readonly HostedRun[]): HostJob {
+  #jobOf(scope: HookScope, log: string, runs: readonly HostedRun[]): HostJob {
     const { runnerId, parentId: workerId, settings, target } = scope
     const ids = { processId: this.processId, workerId, runnerId }
     const { account } = scope.containment
-    const all = row.map(({ hook }) => hook)
+    const all = runs.map(({ hook }) => hook)
     const { EXTRA_CONTEXT: _, ...own } = hookEnvironment(settings, target, all, ids)
     const env = account ? forAccount(own, account) : own
-    if (account) for (const file of [log, ...row.map(({ logs }) => logs.stderr)]) giveFile(file, account)
-    const hooks = row.map((run) => ({
+    if (account) for (const file of [log, ...runs.map(({ logs }) => logs.stderr)]) giveFile(file, account)
+    const hooks = runs.map((run) => ({
       path: run.hook.path,
       outputDir: run.outputDir,
       flush: run.isMoved,

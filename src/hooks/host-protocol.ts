@@ -1,5 +1,5 @@
 /**
- * A row of hooks for the host, with what the process of each would have got as command line, environment and
+ * Hooks for the host, one after another, with what the process of each would have got as command line, environment and
  * descriptors.
  */
 export interface HostJob {

@@ -1,4 +1,4 @@
-// The warm host: one process that runs our own JavaScript hooks in a row, page after page, so that a hook costs
+// The warm host: one process that runs our own JavaScript hooks, page after page, so that a hook costs
 // milliseconds instead of the start of Node. It is a hook process like any other: own session, own row, killed when a
 // hook in it exceeds its time.
 import { appendFileSync } from 'node:fs'

@@ -12,7 +12,7 @@ export interface HostedRun {
   readonly outputDir: string
   /** What it writes there is published as it is, and not as a copy. */
   readonly isMoved: boolean
-  /** It reads what the others of its row leave as if that were published already. */
+  /** It reads what the others of its job leave as if that were published already. */
   readonly isAhead: boolean
   /** The files for what it says on stderr, and for its stdout if it must run in a process of its own. */
   readonly logs: HookLogs
@@ -63,17 +63,17 @@ export function endOf(
 }
 
 /**
- * The ends of those hooks of a row that have ended, in order: each began when the one before it had ended.
+ * The ends of those hooks of a job that have ended, in order: each began when the one before it had ended.
  * @param since when the first of them began, by `performance.now()`
  */
 export function endedBy(
   log: ReadonlyMap<string, LoggedEnd>,
-  row: readonly Pick<HostedRun, 'hook' | 'attempt' | 'logs'>[],
+  runs: readonly Pick<HostedRun, 'hook' | 'attempt' | 'logs'>[],
   since: number,
 ): HostedEnd[] {
   const ends: HostedEnd[] = []
   let began = since
-  for (const run of row) {
+  for (const run of runs) {
     const logged = log.get(nameOf(run))
     if (!logged) break
     const now = performance.now()

@@ -22,7 +22,7 @@ export class WorkTree {
   readonly #account: Account | undefined
   /** How the files in `.work` looked when they matched what is published, by plugin and path. */
   readonly #marks = new Map<string, Map<string, string>>()
-  /** Folders that a row of hooks makes when it writes into them. */
+  /** Folders that a job of hooks makes when it writes into them. */
   readonly #places = new Set<string>()
 
   /**
@@ -114,7 +114,7 @@ export class WorkTree {
   }
 
   /**
-   * The directory for a plugin's hook in a row that nobody else looks into. Where nothing of the plugin is published,
+   * The directory for a plugin's hook in a job that nobody else looks into. Where nothing of the plugin is published,
    * it is made when something is written: folders of hooks that end without a file would cost as much as these.
    */
   async placeFor(plugin: string): Promise<string> {
@@ -124,7 +124,7 @@ export class WorkTree {
     return join(this.work, plugin)
   }
 
-  /** Makes the directories of the rows so far: they tell others who ran. */
+  /** Makes the directories of the jobs so far: they tell others who ran. */
   makePlaces(): void {
     for (const plugin of this.#places) this.dirFor(plugin)
     this.#places.clear()

@@ -172,7 +172,7 @@ function effectsOf(page: Page, state: PageState, next: Next): Effect[] {
         const fact = { what: 'ended unrun', hook, end, waitMs: end.event === 'delay' ? 0 : undefined } as const
         return [`end ${hook.plugin}`, (here) => noted(seen(here, fact), { ...end, hook, files: false }, isTold)]
       })
-    case 'run row': {
+    case 'run job': {
       const row = [...next.hooks, ...(next.ahead ? [next.ahead] : [])]
       const runs = row.map((one): Effect => [`run ${one.hook.plugin}`, (here) => logged(ran(here, one), one)])
       return [['start', (here) => startedIn(here, row[0]!)], ...runs, ...settling(page, row, next.ahead?.hook)]

@@ -44,8 +44,8 @@ export async function runHooks(hooks: readonly Hook[], { losesHost = false, miss
     return { hook, exit, cause: isFirst ? 'timeout' : 'exit', logs, processId: 'host', stdout: '', isQuiet: true }
   }
   const sequence = {
-    async *row(_scope: unknown, _log: string, row: readonly HostedRun[]) {
-      for (const one of row) yield [endOf(one, losesHost && ran.length === 0)]
+    async *job(_scope: unknown, _log: string, runs: readonly HostedRun[]) {
+      for (const one of runs) yield [endOf(one, losesHost && ran.length === 0)]
     },
     reap: async () => [],
     async *endBackground() {

@@ -41,8 +41,8 @@ function planned(state: PageState) {
   const next = plan(state)
   const names = (hooks: readonly { readonly hook: Hook }[]) => hooks.map(({ hook }) => hook.plugin).join(' ')
   switch (next.do) {
-    case 'run row':
-      return `run row ${names(next.hooks)}${next.ahead ? `, ahead ${names([next.ahead])}` : ''}`
+    case 'run job':
+      return `run job ${names(next.hooks)}${next.ahead ? `, ahead ${names([next.ahead])}` : ''}`
     case 'run':
       return `run ${names([next.hook])}`
     case 'end unrun':
@@ -76,15 +76,15 @@ describe('what happens next to a page', () => {
     ['given up', given, 'begin'],
     ['allowed', since(start, { what: 'allowed', putOffMs: undefined }), 'begin'],
     ['without its turn', since(start, { what: 'allowed', putOffMs: 9 }), 'put off'],
-    ['of our own hooks alone', open(headers, html, hashes), 'run row headers html, ahead hashes'],
-    ['where a user looks into the work tree', since(open(headers, hashes), { what: 'shared' }), 'run row headers'],
-    ['with a hook of a user in between', open(headers, own, html), 'run row headers'],
+    ['of our own hooks alone', open(headers, html, hashes), 'run job headers html, ahead hashes'],
+    ['where a user looks into the work tree', since(open(headers, hashes), { what: 'shared' }), 'run job headers'],
+    ['with a hook of a user in between', open(headers, own, html), 'run job headers'],
     ['after that', since(open(headers, own, html), ended(headers)), 'run own'],
     ['drained', since(open(headers, html), ended(headers), stopped('drain')), 'release, after no ms'],
     ['drained, with nothing left', since(open(headers), ended(headers), stopped('drain')), 'seal'],
     ['to be left at once', since(open(headers), stopped('abort')), 'leave'],
     ['with nothing left', since(open(headers), ended(headers)), 'seal'],
-    ['that is no file', late, 'run row hashes'],
+    ['that is no file', late, 'run job hashes'],
     ['that is a file', since(late, { what: 'a file' }), 'add late pdftext'],
     ['that is a file, drained', since(late, { what: 'a file' }, stopped('drain')), 'release, after no ms'],
     ['with a background hook', bg, 'run own'],

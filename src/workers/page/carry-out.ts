@@ -18,7 +18,7 @@ import { permissionFor } from './page-refusal.ts'
 import { type HookOfPage, hooksAt, type PageState } from './page-state.ts'
 import type { Step } from './plan.ts'
 import { recovered } from './recovered.ts'
-import { run, runRow, settled, withReaped } from './run-hooks.ts'
+import { run, runJob, settled, withReaped } from './run-hooks.ts'
 import { lookForFile, retryMs, settle } from './settle.ts'
 import type { Unrun } from './told.ts'
 
@@ -48,8 +48,8 @@ export async function carryOut(page: PageInWork, state: PageState, next: Step): 
     }
     case 'end unrun':
       return await endUnrun(page, state, next.ends)
-    case 'run row':
-      return await withReaped(page, await runRow(page, state, next))
+    case 'run job':
+      return await withReaped(page, await runJob(page, state, next))
     case 'run':
       return await withReaped(page, await run(page, after(state, { what: 'shared' }), next.hook))
     case 'end background':

@@ -20,7 +20,7 @@ export type Step =
   | { readonly do: 'adopt'; readonly hooks: readonly HookOfPage[] }
   | { readonly do: 'add late'; readonly hooks: readonly HookState[] }
   | { readonly do: 'end unrun'; readonly ends: readonly Unrun[] }
-  | RunRow
+  | RunJob
   | { readonly do: 'run'; readonly hook: HookOfPage }
   | { readonly do: 'end background'; readonly early: boolean }
   | { readonly do: 'look at services' }
@@ -34,8 +34,8 @@ export type Way =
   | { readonly do: 'seal' }
 
 /** Runs our own hooks in one job of the host. */
-export interface RunRow {
-  readonly do: 'run row'
+export interface RunJob {
+  readonly do: 'run job'
   readonly hooks: readonly HookOfPage[]
   /** The last one of the page, which reads published files, and runs with these before theirs are published. */
   readonly ahead: HookOfPage | undefined
@@ -68,8 +68,8 @@ function planOpen(state: PageState): Next {
     const ends = unrunIn(state)
     if (ends.length > 0) return { do: 'end unrun', ends }
     if (isLateWanted(state)) return { do: 'add late', hooks: state.hooks.filter(({ at }) => at === 'late') }
-    const row = nextRow(state)
-    if (row.length > 0) return mustWait(state, row) ? { do: 'end background', early: false } : runOf(state, row)
+    const job = nextJob(state)
+    if (job.length > 0) return mustWait(state, job) ? { do: 'end background', early: false } : runOf(state, job)
   }
   const open = hooksAt(state, 'open')
   // They have not done their part while hooks are left that need them: they run again with those.
@@ -112,47 +112,47 @@ function loggedIn(state: PageState): HookOfPage[] {
 }
 
 /**
- * The next hooks that run as one job of the host, or one that does not run in the host. No row has two hooks of one
+ * The next hooks that run as one job of the host, or one that does not run in the host. No job has two hooks of one
  * plugin, and one that reads published files begins another. Our own hooks see by themselves whether one that they
  * require has failed.
  */
-function nextRow(state: PageState): HookOfPage[] {
-  const row: HookOfPage[] = []
+function nextJob(state: PageState): HookOfPage[] {
+  const job: HookOfPage[] = []
   for (const one of hooksAt(state, 'open')) {
     const joins =
       one.hook.hosted &&
       !one.hook.readsPublished &&
-      row.every(({ hook }) => hook.hosted && hook.plugin !== one.hook.plugin)
-    if (row.length > 0 && !joins) break
-    row.push(one)
+      job.every(({ hook }) => hook.hosted && hook.plugin !== one.hook.plugin)
+    if (job.length > 0 && !joins) break
+    job.push(one)
   }
-  return row
+  return job
 }
 
 /** Do these hooks read what background hooks write at their end? The hashes, which come last, are of all files. */
-function mustWait(state: PageState, row: readonly HookOfPage[]): boolean {
+function mustWait(state: PageState, job: readonly HookOfPage[]): boolean {
   const isLast = hooksAt(state, 'open').every(({ hook }) => hook.readsPublished)
-  return hooksAt(state, 'running').length > 0 && (isLast || row.some(({ hook }) => hook.awaitsBackground))
+  return hooksAt(state, 'running').length > 0 && (isLast || job.some(({ hook }) => hook.awaitsBackground))
 }
 
-function runOf(state: PageState, row: readonly HookOfPage[]): Next {
-  const [first] = row
+function runOf(state: PageState, job: readonly HookOfPage[]): Next {
+  const [first] = job
   if (!first!.hook.hosted) return { do: 'run', hook: first! }
-  const ahead = aheadOf(state, row)
-  const hooks = [...row, ...(ahead ? [ahead] : [])].map(({ hook }) => hook)
-  return { do: 'run row', hooks: row, ahead, moves: mayMove(state, hooks) }
+  const ahead = aheadOf(state, job)
+  const hooks = [...job, ...(ahead ? [ahead] : [])].map(({ hook }) => hook)
+  return { do: 'run job', hooks: job, ahead, moves: mayMove(state, hooks) }
 }
 
 /**
- * The hook that runs with a row although it reads what is published: the last one of a page, when the work tree has
+ * The hook that runs with a job although it reads what is published: the last one of a page, when the work tree has
  * what is about to be published.
  */
-function aheadOf(state: PageState, row: readonly HookOfPage[]): HookOfPage | undefined {
-  const rest = hooksAt(state, 'open', 'running').filter((one) => !row.includes(one))
+function aheadOf(state: PageState, job: readonly HookOfPage[]): HookOfPage | undefined {
+  const rest = hooksAt(state, 'open', 'running').filter((one) => !job.includes(one))
   const [last] = rest
   if (rest.length !== 1 || !last!.hook.readsPublished || !last!.hook.hosted || last!.at === 'running') return undefined
-  const isFirst = [...row, last!].every(({ result }) => result.attempt === 1)
-  const hooks = row.map(({ hook }) => hook)
+  const isFirst = [...job, last!].every(({ result }) => result.attempt === 1)
+  const hooks = job.map(({ hook }) => hook)
   return isFirst && mayMove(state, hooks) ? last : undefined
 }
 

@@ -8,17 +8,17 @@ import { logsFor } from '../sequence/hook-sequence.ts'
 import { after } from './after.ts'
 import type { PageInWork } from './page-in-work.ts'
 import { type HookOfPage, hooksAt, type PageState } from './page-state.ts'
-import type { RunRow } from './plan.ts'
+import type { RunJob } from './plan.ts'
 import { settle } from './settle.ts'
 
-/** Runs a row until it is over, or its host is lost, killed or gone by itself: what is left may need what failed. */
-export async function runRow(page: PageInWork, before: PageState, { hooks, ahead, moves }: RunRow): Promise<PageState> {
+/** Runs a job until it is over, or its host is lost, killed or gone by itself: what is left may need what failed. */
+export async function runJob(page: PageInWork, before: PageState, { hooks, ahead, moves }: RunJob): Promise<PageState> {
   const { context, scope, sequence, tree, tick } = page
-  const row = ahead ? [...hooks, ahead] : hooks
-  await tellWritten(page, row[0]!)
-  if (!row.every(({ hook }) => hook.readsPublished)) tree.makePlaces()
+  const job = ahead ? [...hooks, ahead] : hooks
+  await tellWritten(page, job[0]!)
+  if (!job.every(({ hook }) => hook.readsPublished)) tree.makePlaces()
   const runs = []
-  for (const { hook, result } of row) {
+  for (const { hook, result } of job) {
     const outputDir = before.isShared ? await restore(page, before, hook) : await tree.placeFor(hook.plugin)
     const logs = logsFor(tree.root, hook, result.attempt)
     runs.push({ hook, attempt: result.attempt, outputDir, isMoved: moves, isAhead: hook === ahead?.hook, logs })
@@ -27,16 +27,16 @@ export async function runRow(page: PageInWork, before: PageState, { hooks, ahead
   const begun = async (hook: Hook, processId: string) => {
     if (host !== '') tree.makePlaces() // It has not seen who ran before.
     host = processId
-    if (!page.results.isKnown(processId)) await started(page, row.find((one) => one.hook === hook)!, processId)
+    if (!page.results.isKnown(processId)) await started(page, job.find((one) => one.hook === hook)!, processId)
   }
   let state = before
-  let left = row
-  for await (const ends of sequence.row(scope, join(tree.root, HOSTED_LOG), runs, tick.signal, begun)) {
+  let left = job
+  for await (const ends of sequence.job(scope, join(tree.root, HOSTED_LOG), runs, tick.signal, begun)) {
     left = left.slice(ends.length)
-    state = await settle(page, state, ends, { rowIsOver: left.length === 0, ahead: ahead?.hook })
+    state = await settle(page, state, ends, { jobIsOver: left.length === 0, ahead: ahead?.hook })
     const { cause, exit } = ends.at(-1)!
     if (cause !== 'exit' || exit.signal) break
-    // Writes the progress of a row that takes long.
+    // Writes the progress of a job that takes long.
     if (left.length > 0 && !context.stop.drain.aborted) await started(page, left[0]!, host)
   }
   return state

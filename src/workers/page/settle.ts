@@ -27,7 +27,7 @@ import { told } from './told.ts'
 
 interface Around {
   /** No hook is running in the host. */
-  readonly rowIsOver?: boolean
+  readonly jobIsOver?: boolean
   /** A hook that may have read what the others left before that was published. */
   readonly ahead?: Hook | undefined
 }
@@ -40,7 +40,7 @@ export async function settle(
   page: PageInWork,
   before: PageState,
   ends: readonly HookEnd[],
-  { rowIsOver = false, ahead }: Around = {},
+  { jobIsOver = false, ahead }: Around = {},
 ): Promise<PageState> {
   let state = lookForFile(page, before)
   const isAhead = ({ hook }: HookEnd) => hook === ahead
@@ -50,7 +50,7 @@ export async function settle(
   const counting = isInVain ? ends.filter((end) => !isAhead(end)) : ends
   if (counting.length === 0) return state
   const ended = counting.map((end) => ({ end, one: hookOf(state, end.hook) as HookOfPage }))
-  const verdicts = await judged(page, state, ended, rowIsOver)
+  const verdicts = await judged(page, state, ended, jobIsOver)
   await Promise.all(counting.map(({ recorded }) => recorded))
   for (const [index, { one, end }] of ended.entries())
     state =
@@ -76,7 +76,7 @@ async function judged(
   { tree, context }: PageInWork,
   state: PageState,
   ended: readonly Ended[],
-  rowIsOver: boolean,
+  jobIsOver: boolean,
 ): Promise<Verdict[]> {
   const hooks = ended.map(({ one }) => one.hook)
   const rest = hooksAt(state, 'open', 'logged', 'running').filter(({ hook }) => !hooks.includes(hook))
@@ -91,7 +91,7 @@ async function judged(
       published: end.published,
       mayRetry: mayRetry(state, one) && !state.wasBusy,
     })),
-    rowIsOver && mayMove(state, hooks),
+    jobIsOver && mayMove(state, hooks),
     () => lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
   )
 }

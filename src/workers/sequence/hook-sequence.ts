@@ -73,20 +73,20 @@ export class HookSequence {
   }
 
   /**
-   * Runs hosted hooks in a row and yields their ends in order, several at a time. It stops early on a drain, when
+   * Runs hosted hooks as one job and yields their ends in order, several at a time. It stops early on a drain, when
    * `abort` aborts, and when the budget of a handoff is spent; hooks without an end are still to be run.
    * @param log the file for what they print
    * @param begin called before the first hook runs, and again whenever the host process changes
    */
-  async *row(
+  async *job(
     scope: HookScope,
     log: string,
-    row: readonly HostedRun[],
+    runs: readonly HostedRun[],
     abort: AbortSignal,
     begin: (hook: Hook, processId: string) => Promise<void>,
   ): AsyncGenerator<HookEnd[], void> {
     const { drain } = this.#context.stop
-    for (let left = row; left.length > 0 && !drain.aborted && !abort.aborted; ) {
+    for (let left = runs; left.length > 0 && !drain.aborted && !abort.aborted; ) {
       const host = await this.#usableHost()
       const { processId } = host
       await begin(left[0]!.hook, processId)
@@ -105,7 +105,7 @@ export class HookSequence {
         cut.done()
       }
       // A hook that ran out of memory runs again alone, without the limit.
-      const alone = last && isOutOfMemory(last) ? row.find(({ hook }) => hook === last.hook) : undefined
+      const alone = last && isOutOfMemory(last) ? runs.find(({ hook }) => hook === last.hook) : undefined
       if (alone)
         yield [
           await this.foreground(scope, alone.hook, alone.outputDir, alone.logs, abort, (id) => begin(alone.hook, id)),
