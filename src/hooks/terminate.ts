@@ -39,7 +39,6 @@ export async function* terminateHooks(
   )
   for (const { running, members } of families) {
     await signalMembers(members, 'SIGTERM')
-    await signalMembers(members, 'SIGCONT')
     log.debug(`SIGTERM to ${nameOf(running)} and ${Math.max(0, members.length - 1)} children`)
   }
   const ends = await Promise.allSettled(
@@ -93,7 +92,6 @@ export async function exitWithin(running: RunningHook, ms: number, force: AbortS
 export async function endForeground(running: RunningHook, force: AbortSignal): Promise<Exit> {
   const members = await membersOf(running.family)
   await signalMembers(members, 'SIGTERM')
-  await signalMembers(members, 'SIGCONT')
   await exitWithin(running, 2_000, force)
   const survivors = await killFamily(running.family)
   await failpoint('publish.late_hook_killed')

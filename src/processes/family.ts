@@ -91,7 +91,10 @@ function liveRoots({ roots = [], sessions = false }: Family, all: readonly ProcE
   return live
 }
 
-/** Signals the members that are still the ones we saw. Returns how many it reached. */
+/**
+ * Signals the members that are still the ones we saw. SIGCONT follows SIGTERM: a stopped process receives no other.
+ * @returns how many it reached
+ */
 export async function signalMembers(members: readonly ProcEntry[], signal: NodeJS.Signals): Promise<number> {
   let reached = 0
   for (const member of members) {
@@ -103,6 +106,7 @@ export async function signalMembers(members: readonly ProcEntry[], signal: NodeJ
       // Gone in between, or another user's.
     }
   }
+  if (signal === 'SIGTERM') await signalMembers(members, 'SIGCONT')
   return reached
 }
 

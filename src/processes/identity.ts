@@ -1,5 +1,5 @@
 import { bootId, pidNamespace } from './proc.ts'
-import { findProcess } from './table.ts'
+import { findProcess, isSame } from './table.ts'
 
 /**
  * Names one operating system process so that it cannot be confused with a later one of the same pid. Compared exactly.
@@ -33,21 +33,21 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
 export async function livenessOf(identity: ProcessIdentity): Promise<Liveness> {
   if (identity.bootId !== bootId()) return 'gone'
   if (identity.pidNamespace !== pidNamespace()) return 'unknown'
-  const now = await identityOf(identity.pid)
-  return now && now.startTicks === identity.startTicks ? 'alive' : 'gone'
+  return (await isSame(identity)) ? 'alive' : 'gone'
 }
 
 /**
  * Signals exactly this process, or nothing. Between the check and the signal lie microseconds, in which a pid cannot
- * come round again.
+ * come round again. SIGCONT follows SIGTERM: a stopped process receives no other.
  * @returns false when it is gone or may not be signalled
  */
 export async function signalIdentity(identity: ProcessIdentity, signal: NodeJS.Signals): Promise<boolean> {
   if (identity.pid <= 1 || identity.pid === process.pid || (await livenessOf(identity)) !== 'alive') return false
   try {
     process.kill(identity.pid, signal)
-    return true
   } catch {
     return false
   }
+  if (signal === 'SIGTERM') await signalIdentity(identity, 'SIGCONT')
+  return true
 }

@@ -81,9 +81,8 @@ async function askToHandOver(
     const what = row.worker_type === 'worker_runner' ? 'taking over from' : 'going before'
     const how = unseen.includes(row) ? ' in another container or on another machine: asked through the database' : ''
     log.info(`${what} runner pid ${row.pid}${how}`)
-    // A runner at the gate sees us by itself. A second SIGTERM would mean "hurry". A stopped process needs SIGCONT.
-    if (asked.includes(row.id)) await signalIdentity(identityIn(row)!, 'SIGTERM')
-    await signalIdentity(identityIn(row)!, 'SIGCONT')
+    // A runner at the gate sees us by itself. A second SIGTERM would mean "hurry".
+    await signalIdentity(identityIn(row)!, asked.includes(row.id) ? 'SIGTERM' : 'SIGCONT')
   }
   await failpoint('gate.signalled')
 }

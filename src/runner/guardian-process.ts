@@ -6,7 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../base/failpoint.ts'
 import { Log, toFile } from '../base/log.ts'
 import { killFamily, MARKER, membersOf } from '../processes/family.ts'
-import { isDead, readProc } from '../processes/proc.ts'
+import { hasProc } from '../processes/proc.ts'
+import { isSame } from '../processes/table.ts'
 import { guardianLog } from './guardian-log.ts'
 
 /** The pipe closes a moment before the process is gone. */
@@ -27,7 +28,8 @@ void reap()
 
 async function reap(): Promise<void> {
   await failpoint('guardian.noticed')
-  while (isThere()) await delay(LOOK_MS)
+  // Where there is no /proc, the end of the pipe is all there is to know.
+  while (hasProc && (await isSame({ pid, startTicks }))) await delay(LOOK_MS)
   const family = { markers: [`${MARKER.runner}=${runnerId}`], cgroups }
   const found = (await membersOf(family)).length
   const survivors = await killFamily(family)
@@ -36,10 +38,4 @@ async function reap(): Promise<void> {
   if (!databaseUrl) return
   const { reconcileAfter } = await import('./after-death.ts')
   await reconcileAfter(databaseUrl, runnerId, log)
-}
-
-/** Where there is no /proc, the end of the pipe is all there is to know. */
-function isThere(): boolean {
-  const now = readProc(pid)
-  return now !== null && now.startTicks === startTicks && !isDead(now)
 }

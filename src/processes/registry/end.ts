@@ -56,10 +56,7 @@ export async function waitForEnd(home: Home, row: ProcessRow, ms: number): Promi
  */
 export async function signalRow(row: ProcessRow, signal: NodeJS.Signals): Promise<boolean> {
   const identity = identityIn(row)
-  const reached = identity !== null && (await signalIdentity(identity, signal))
-  // A stopped process sees no other signal.
-  if (reached && signal === 'SIGTERM') await signalIdentity(identity, 'SIGCONT')
-  return reached
+  return identity !== null && (await signalIdentity(identity, signal))
 }
 
 /** Ends a process with all below it, as `killTree` does. Its end; null when it is still there. */
@@ -80,7 +77,6 @@ export async function killTree(home: Home, row: ProcessRow, graceMs = 2_000): Pr
   if (graceMs > 0) {
     const youngestFirst = members.toSorted((a, b) => b.startTicks - a.startTicks)
     await signalMembers(youngestFirst, 'SIGTERM')
-    await signalMembers(youngestFirst, 'SIGCONT')
     const deadline = performance.now() + graceMs
     while (performance.now() < deadline && (await membersOf(family)).length > 0) await sleep(LOOK_MS)
   }

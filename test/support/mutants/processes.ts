@@ -4,9 +4,9 @@ import type { Mutant } from './mutant.ts'
 export const PROCESSES: readonly Mutant[] = [
   {
     name: 'a process is its pid',
-    file: 'src/processes/identity.ts',
-    find: 'now && now.startTicks === identity.startTicks',
-    replacement: 'now',
+    file: 'src/processes/table.ts',
+    find: '(await findProcess(seen.pid))?.startTicks === seen.startTicks',
+    replacement: '(await findProcess(seen.pid)) !== null',
     test: 'test/crash/machine-trouble.test.ts',
     only: 'to an innocent process',
   },

@@ -84,8 +84,8 @@ export const RUNNER: readonly Mutant[] = [
   },
   {
     name: 'the order of signals is forgotten: nobody continues what stands still',
-    file: 'src/runner/evict-older.ts',
-    find: "await signalIdentity(identityIn(row)!, 'SIGCONT')",
+    file: 'src/processes/identity.ts',
+    find: "await signalIdentity(identity, 'SIGCONT')",
     replacement: 'await Promise.resolve()',
     test: 'test/crash/takeover.test.ts',
     only: 'ends a stopped leader',
