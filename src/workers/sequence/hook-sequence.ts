@@ -57,11 +57,6 @@ export class HookSequence {
     return this.#background.length > 0
   }
 
-  /** Is this hook running in the background? */
-  isRunning(hook: Hook): boolean {
-    return this.#background.some((running) => running.hook === hook)
-  }
-
   /** Is a background hook of the same plugin running that began before this one? */
   runsBefore({ plugin, name }: Hook): boolean {
     return this.#background.some(({ hook }) => hook.plugin === plugin && hook.name < name)
