@@ -12,6 +12,7 @@ import { snapshotMachine } from './snapshot.ts'
 /**
  * Begins the work on a page: it becomes `started`, every hook gets a result row, results left `started` by a dead owner
  * are queued, and those in `backoff` get another attempt. Throws ClaimLost.
+ * @param late hooks that get a row only when they have one in `backoff`
  * @param firstIn the process in which the first hook is about to run; on a page without earlier work, that result is
  *   `started` at once
  * @returns the current attempts; final ones are not run again
@@ -20,9 +21,11 @@ export async function prepareResults(
   owner: Owner,
   claim: SnapshotClaim,
   hooks: readonly { plugin: string; name: string }[],
+  late: readonly { plugin: string; name: string }[] = [],
   firstIn?: string,
 ): Promise<ResultRow[]> {
   const by = sql`${owner.processId}::uuid`
+  const all = [...hooks, ...late]
   const prepare = sql<ResultRow>`
     with ${owned(owner, claim)}, ${movedRows(snapshotMachine, {
       as: 'begun',
@@ -68,15 +71,16 @@ export async function prepareResults(
       when: 'runs',
       event: { name: 'start', by },
       source: sql`mine
-      cross join unnest(${hooks.map(() => uuidv7())}::uuid[], ${hooks.map(({ plugin }) => plugin)}::text[],
-        ${hooks.map(({ name }) => name)}::text[])
+      cross join unnest(${all.map(() => uuidv7())}::uuid[], ${all.map(({ plugin }) => plugin)}::text[],
+        ${all.map(({ name }) => name)}::text[])
         with ordinality as hook (id, plugin, name, place)
       cross join lateral (
         select place = 1 and ${firstIn !== undefined}::boolean and not exists (select from there) as runs
       ) first
       left join lapsed on lapsed.plugin = hook.plugin and lapsed.hook_name = hook.name
       where lapsed.id is not null
-        or not exists (select from there where there.plugin = hook.plugin and there.hook_name = hook.name)`,
+        or place <= ${hooks.length}::int
+          and not exists (select from there where there.plugin = hook.plugin and there.hook_name = hook.name)`,
       returning: 'work.plugin, work.hook_name, work.status, work.output_str, work.attempt, work.retries',
     })}
     select results.*, ${claim.isOnDisk ? RELAXED : sql`null`} from (

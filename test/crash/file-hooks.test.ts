@@ -1,5 +1,5 @@
 // What works on the file that a URL is gets its results only when there is a file: pages, which are most, cost nothing.
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../support/archive.ts'
@@ -75,4 +75,18 @@ it('the hashes after them wait for what ends in the background, also when a work
   expect(fired(home).has(step)).toBe(true)
   await expectComplete(home, crawl)
   expect(await fileResults(home, crawl)).toEqual(OF_A_PDF)
+})
+
+it('one that fails for now is tried again', async () => {
+  const home = await homes.make('temporary')
+  writeFileSync(join(home.dataDir, 'plugins', 'temporary', 'config.json'), '{ "needs_file": true }')
+  const retries = ['-c', 'TEMPORARY_TIMES=1', '-c', 'HOOK_RETRY_SECONDS=0.05']
+  const crawl = await home.add(...retries, `${site.url}/document.pdf`)
+  const { code, stderr } = await home.run(['run', '--exit-on-idle'])
+  expect(code, stderr).toBe(0)
+  const results = (await resultsOf(home, crawl)).filter(({ plugin }) => plugin === 'temporary')
+  expect(results.map(({ attempt, status }) => [attempt, status])).toEqual([
+    [1, 'failed'],
+    [2, 'succeeded'],
+  ])
 })

@@ -132,7 +132,7 @@ async function onePage(watch: (name: string, step: () => Promise<unknown>) => Pr
   expect(claim).toBeDefined()
   await watch('renew', () => queue.renew([claim!]))
   await watch('prepare its results', async () => {
-    results = await prepareResults(worker, claim!, HOOKS, worker.processId)
+    results = await prepareResults(worker, claim!, HOOKS, [], worker.processId)
     started = { ...claim, state: 'started' } as SnapshotClaim<'started'>
   })
   await watch('a hook', async () => {

@@ -417,7 +417,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/prepare-results.ts prepareResults': async () => {
     const { queue, claim } = await startedPage()
     const hooks = ['html', 'title'].map((plugin) => ({ plugin, name: `on_Snapshot__20_${plugin}` }))
-    const [result, next] = await prepareResults(owner(), claim, hooks, worker)
+    const [result, next] = await prepareResults(owner(), claim, hooks, [], worker)
     await hookResults.writeResults(owner(), claim, [{ result: result!, event: 'interrupt' }])
     const published = { written: { 'a.html': { size: 1, mimetype: 'text/html' } }, standing: {} }
     await hookResults.writeResults(owner(), claim, [

@@ -87,6 +87,7 @@ const STATUS: Readonly<Record<string, ResultRow['status']>> = {
   start: 'started',
 }
 const BEGUN = new Date(0)
+const IS_FILE = { what: 'file', isThere: true } as const
 const FINAL = ['succeeded', 'noresults', 'skipped', 'failed']
 
 export function pageModel(page: Page, faults: Pick<State, 'crashes' | 'drains'>): Model<State> {
@@ -289,7 +290,7 @@ function forgotten(here: Here): Here {
 
 function opened(here: Here): Here {
   const isFile = here.world.published.includes('staticfile')
-  const now = inWorld(isFile ? seen(here, { what: 'a file' }) : here, { hasWorkTree: true })
+  const now = inWorld(isFile ? seen(here, IS_FILE) : here, { hasWorkTree: true })
   return seen(now, { what: 'opened' })
 }
 
@@ -341,7 +342,7 @@ function settling({ deeds }: Page, hooks: readonly HookOfPage[], ahead?: Hook): 
     deed: deeds[one.hook.plugin]!.at(one.result.attempt - 1) ?? LAST(deeds, one),
   }))
   const made = ends.filter(({ deed }) => deed.files).map(({ one }) => one.hook.plugin)
-  const look: Effect = ['look', (here) => (made.includes('staticfile') ? seen(here, { what: 'a file' }) : here)]
+  const look: Effect = ['look', (here) => (made.includes('staticfile') ? seen(here, IS_FILE) : here)]
   const fence: Effect = ['confirm', (here) => (here.worker.isUntold ? written(here) : here)]
   const renames = made.map((plugin): Effect => [`rename ${plugin}`, (here) => publishedIn(here, plugin)])
   const takes = ends.map(({ one, deed }): Effect => {

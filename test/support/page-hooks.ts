@@ -100,8 +100,8 @@ export function claimed(hooks: readonly Hook[], missing: readonly string[] = [])
       const lacks = missing.includes(hook.plugin) ? 'it is missing' : undefined
       return { hook, at: hook.needsFile ? 'late' : 'open', lacks, needsService: false }
     }),
-    ...{ unable: {}, serving: [], mostRetries: 0, hidden: {}, service: 'well' },
-    ...{ isShared: false, isFile: false, wasBusy: false, hasProgressed: false, wasCutOff: false },
+    ...{ unable: {}, serving: [], mostRetries: 0, hidden: {}, gone: [], service: 'well' },
+    ...{ isShared: false, isFile: false, hasProgressed: false, wasCutOff: false },
     stop: { how: 'none', isExplained: false },
   }
 }

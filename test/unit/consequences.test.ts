@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { causeOf } from '../../src/machines/cause.ts'
 import { Consequences, type KnownEnd } from '../../src/workers/page/consequences.ts'
 
 const fail = (output: string) => ({ event: 'fail', output }) as const
 const requiring = (plugin: string, ...requires: string[]) => ({ plugin, requires })
 const end = (plugin: string, status: KnownEnd['status'], output = '', background = false): KnownEnd => ({
   ...{ plugin, status, output, background },
+  cause: status === 'failed' ? causeOf(plugin, output) : undefined,
 })
 
 describe('what failed on a page so far', () => {

@@ -69,11 +69,12 @@ describe('what happens next to a page', () => {
   const start = claimed([headers])
   const given = { ...start, whyNot: { kind: 'given up', reason: 'given up: 5 attempts' } } as const
   const late = since(open(headers, pdftext, hashes), ended(headers))
+  const waits = since(open(own, html, { ...own, plugin: 'text', requires: ['own'] }), ended(own, 'fail'))
   const bg = since(open(tab, own, hashes), { what: 'running', hook: tab })
   it.each<[string, PageState, string]>([
     ['claimed, with somebody at work', { ...start, former: ['a'] }, 'end former'],
     ['claimed', start, 'ask'],
-    ['given up', given, 'begin'],
+    ['given up', given, 'ask'],
     ['allowed', since(start, { what: 'allowed', putOffMs: undefined }), 'begin'],
     ['without its turn', since(start, { what: 'allowed', putOffMs: 9 }), 'put off'],
     ['of our own hooks alone', open(headers, html, hashes), 'run job headers html, ahead hashes'],
@@ -85,11 +86,17 @@ describe('what happens next to a page', () => {
     ['to be left at once', since(open(headers), stopped('abort')), 'leave'],
     ['with nothing left', since(open(headers), ended(headers)), 'seal'],
     ['that is no file', late, 'run job hashes'],
-    ['that is a file', since(late, { what: 'a file' }), 'add late pdftext'],
-    ['that is a file, drained', since(late, { what: 'a file' }, stopped('drain')), 'release, after no ms'],
+    ['that is a file', since(late, { what: 'file', isThere: true }), 'add late pdftext'],
+    ['that is a file, drained', since(late, { what: 'file', isThere: true }, stopped('drain')), 'release, after no ms'],
     ['with a background hook', bg, 'run own'],
     ['with a background hook, and nothing else to run', since(bg, ended(own)), 'end background'],
+    [
+      'with a background hook, drained before the file is worked on',
+      since(open(tab, pdftext), { what: 'running', hook: tab }, { what: 'file', isThere: true }, stopped('drain')),
+      'end background early',
+    ],
     ['with a background hook, drained', since(bg, stopped('drain')), 'end background early'],
+    ['with a hook that is not due and needs one that failed', waits, 'run job html'],
     ['with a hook that is tried again', since(open(own, html), ended(own, 'delay')), 'release, after 2000 ms'],
     [
       'with a hook that needs one that failed',
@@ -99,7 +106,7 @@ describe('what happens next to a page', () => {
     [
       'with plugins that cannot run',
       { ...open(own, hosted('title', 'own')), unable: { own: 'no browser' } },
-      'own fail: no browser; title skip: needs own, which failed',
+      'own fail: no browser',
     ],
     [
       'that may not be asked for',
@@ -115,6 +122,11 @@ describe('what happens next to a page', () => {
       'that may not be asked for, once its first hook has tried often enough',
       { ...spent(open(headers, html)), whyNot: { kind: 'refused for now', reason: 'robots.txt: HTTP 503' } },
       'headers fail: robots.txt: HTTP 503; html skip: robots.txt, as headers found',
+    ],
+    [
+      'that is given up, in a stop',
+      { ...since(open(headers), stopped('drain')), whyNot: { kind: 'given up', reason: 'given up: 5 attempts' } },
+      'headers fail: given up: 5 attempts',
     ],
     ['that was cut off', cutOff(stopped('drain')), 'release, after no ms, counts'],
     ['that was cut off by a newer runner', cutOff(stopped('drain', true)), 'release, after no ms'],
@@ -159,6 +171,15 @@ describe('what an earlier worker has left of a page', () => {
     expect(planned(left(rows({}), 'headers', 'hashes'))).toBe('repeat hashes')
     expect(planned(left(rows({ end_ts: new Date(500) }), 'hashes'))).toBe('repeat hashes')
   })
+})
+
+it('files that are gone are nobody’s output, be it of a hook that is no more', () => {
+  const begunAt = new Date(1_000)
+  const stray = rowOf(own, { status: 'succeeded', has_files: true, end_ts: new Date(2_000) })
+  const rows = [rowOf(headers), stray]
+  const state = recovered(claimed([headers]), { rows, logged: new Set(), published: new Set(), begunAt })
+  expect(plan(state)).toMatchObject({ do: 'repeat', hooks: [], others: [{ plugin: 'own' }] })
+  expect(planned(since(state, { what: 'repeated', hooks: [], files: {} }))).toBe('adopt ')
 })
 
 describe('the end of a hook', () => {

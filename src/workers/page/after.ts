@@ -1,5 +1,6 @@
 import type { Hook } from '../../hooks/discover.ts'
 import { busyIn } from '../../machines/busy.ts'
+import { causeOf } from '../../machines/cause.ts'
 import type { ResultRow } from '../../machines/results.ts'
 import { type Fact, type HookOfPage, type HookState, hookOf, type PageState, type Told } from './page-state.ts'
 
@@ -17,12 +18,12 @@ export function after(state: PageState, fact: Fact): PageState {
     case 'repeated': {
       const again = (one: HookState) => fact.hooks.some(({ hook }) => hook === one.hook)
       const hooks = state.hooks.map((one) => (again(one) ? repeated(one as HookOfPage) : one))
-      return { ...state, hooks: withAsides(hooks), hidden: { ...state.hidden, ...fact.files } }
+      return { ...state, hooks: withAsides(hooks), gone: [], hidden: { ...state.hidden, ...fact.files } }
     }
     case 'opened':
       return { ...state, stage: 'open', hooks: state.hooks.map((one) => (one.at === 'logged' ? open(one) : one)) }
-    case 'a file':
-      return { ...state, isFile: true }
+    case 'file':
+      return { ...state, isFile: fact.isThere }
     case 'late added':
       return { ...state, hooks: state.hooks.map((one) => (one.at === 'late' ? withRow(one, fact.rows) : one)) }
     case 'shared':
@@ -49,11 +50,10 @@ function ended(state: PageState, fact: Extract<Fact, { what: 'ended' }>): PageSt
   const isEnd = end.event !== 'interrupt' && end.event !== 'delay' && end.event !== 'wait'
   const isInNeed = (end.event === 'fail' || hook.background) && own.needsService
   // The later hooks of its row have made do without it.
-  const isDoubtful = isEnd && (isInNeed || state.service === 'doubtful')
+  const isDoubtful = isEnd && (isInNeed || state.service !== 'well')
   return {
     ...changed(state, hook, (one) => withEnd(state, isDoubtful ? { ...one, isDoubtful } : one, fact)),
-    service: isDoubtful && end.event === 'fail' ? 'doubtful' : state.service,
-    wasBusy: state.wasBusy || (isEnd && busyIn(end.json) !== undefined),
+    service: isDoubtful && end.event === 'fail' && state.service === 'well' ? 'doubtful' : state.service,
     wasCutOff: state.wasCutOff || end.event === 'interrupt',
     hasProgressed: state.hasProgressed || ((isEnd || end.event === 'delay') && !own.isRepeated),
   }
@@ -64,13 +64,16 @@ const STATUS = { succeed: 'succeeded', empty: 'noresults', skip: 'skipped', fail
 function withEnd(
   state: PageState,
   one: HookState,
-  { end: { event, output }, waitMs }: { readonly end: Told; readonly waitMs?: number | undefined },
+  { end: { event, output, json }, waitMs }: { readonly end: Told; readonly waitMs?: number | undefined },
 ): HookState {
   if (event === 'interrupt') return open(one)
   if (event === 'wait') return { ...open(one), isWaiting: true }
   if (event === 'delay') return { ...one, at: 'postponed', waitMs: waitMs ?? 0 }
   const place = 1 + Math.max(-1, ...state.hooks.map(({ end }) => end?.place ?? -1))
-  const end = { status: STATUS[event], output, place, isEarlier: false, isAside: isAside(state, one.hook) }
+  const end = {
+    ...{ status: STATUS[event], output, cause: event === 'fail' ? causeOf(one.hook.plugin, output) : undefined },
+    ...{ place, isEarlier: false, isAside: isAside(state, one.hook), isBusy: busyIn(json) !== undefined },
+  }
   return { ...one, at: 'ended', end }
 }
 

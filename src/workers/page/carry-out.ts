@@ -38,7 +38,7 @@ export async function carryOut(page: PageInWork, state: PageState, next: Step): 
     case 'begin':
       return await begin(page, state, next.first ? await sequence.hostId() : undefined)
     case 'repeat':
-      return after(state, { what: 'repeated', hooks: next.hooks, files: await repeat(page, next.hooks) })
+      return after(state, { what: 'repeated', hooks: next.hooks, files: await repeat(page, next) })
     case 'adopt':
       return await adopt(page, state, next.hooks)
     case 'add late': {
@@ -52,9 +52,11 @@ export async function carryOut(page: PageInWork, state: PageState, next: Step): 
       return await withReaped(page, await runJob(page, state, next))
     case 'run':
       return await withReaped(page, await run(page, after(state, { what: 'shared' }), next.hook))
-    case 'end background':
+    case 'end background': {
       await results.write() // Their end may take long.
-      return await settled(page, state, await Array.fromAsync(sequence.endBackground(tick.signal, next.early)))
+      const exited = after(state, { what: 'exited', hooks: hooksAt(state, 'running').map(({ hook }) => hook) })
+      return await settled(page, exited, sequence.endBackground(tick.signal, next.early))
+    }
     case 'look at services':
       return after(state, { what: 'services', areLost: await services.haveLostOne() })
   }
@@ -68,7 +70,7 @@ async function ask({ context, claim, crawl, settings, tick }: PageInWork, state:
     const reason = `not begun: the crawl has reached its --max-size, ${sizeText(crawl.max_size)}`
     return after(state, { what: 'refused', whyNot: { kind: 'beyond', reason } })
   }
-  if (state.hooks.length === 0) return after(state, { what: 'allowed', putOffMs: undefined })
+  if (state.whyNot || state.hooks.length === 0) return after(state, { what: 'allowed', putOffMs: undefined })
   const { refusal, delayMs, isForNow } = await permissionFor(owner, claim, settings, tick.signal)
   if (refusal !== undefined) {
     const kind = isForNow ? 'refused for now' : 'refused'
@@ -80,8 +82,10 @@ async function ask({ context, claim, crawl, settings, tick }: PageInWork, state:
 
 async function begin(page: PageInWork, state: PageState, firstIn: string | undefined): Promise<PageState> {
   const { context, claim, tree, results, tick } = page
-  const hooks = state.hooks.filter(({ at }) => at !== 'late').map(({ hook }) => hook)
-  const rows = await prepareResults(context.owner, claim, hooks, firstIn)
+  const [late = [], hooks = []] = [true, false].map((isLate) =>
+    state.hooks.filter(({ at }) => (at === 'late') === isLate).map(({ hook }) => hook),
+  )
+  const rows = await prepareResults(context.owner, claim, hooks, late, firstIn)
   for (const row of rows) if (row.status === 'started') results.knows(row, firstIn!)
   tick.holds({ ...claim, state: 'started' } as SnapshotClaim<'started'>)
   await failpoint('claim.results_prepared')
@@ -99,10 +103,14 @@ async function begin(page: PageInWork, state: PageState, firstIn: string | undef
 }
 
 /** Queues results again. Their ends go first: the next owner would take them for those of its own. */
-async function repeat({ context, claim, tree, results }: PageInWork, hooks: readonly HookOfPage[]) {
+async function repeat(
+  { context, claim, tree, results }: PageInWork,
+  { hooks, others }: Extract<Step, { do: 'repeat' }>,
+): Promise<Record<string, string[]>> {
   await results.write()
-  forgetEnds(join(tree.root, HOSTED_LOG), hooks.map(nameOf))
-  const rows = hooks.map(({ result }) => result)
+  const rows = [...hooks.map(({ result }) => result), ...others]
+  const names = rows.map(({ plugin, hook_name, attempt }) => attemptName(plugin, hook_name, attempt))
+  forgetEnds(join(tree.root, HOSTED_LOG), names)
   return Object.fromEntries(await repeatResults(context.owner, claim, rows))
 }
 

@@ -91,7 +91,8 @@ export async function takeUp(
     serving,
     mostRetries: retries.most,
     hidden: {},
-    ...{ isShared: false, isFile: false, service: 'well', wasBusy: false, hasProgressed: false, wasCutOff: false },
+    gone: [],
+    ...{ isShared: false, isFile: false, service: 'well', hasProgressed: false, wasCutOff: false },
     stop: { how: 'none', isExplained: false },
   }
   return { page, claimed }

@@ -13,6 +13,8 @@ export interface KnownEnd {
   readonly plugin: string
   readonly status: FinalStatus
   readonly output: string
+  /** What it met, when it failed. */
+  readonly cause?: string | undefined
   readonly background: boolean
 }
 
@@ -41,14 +43,12 @@ export class Consequences {
     for (const end of ends) this.#note(end)
   }
 
-  #note({ plugin, status, output, background }: KnownEnd): void {
+  #note({ plugin, status, output, cause, background }: KnownEnd): void {
     if (status === 'succeeded') this.#isAnswered = true
     if (status === 'noresults') this.#empty.add(plugin)
     if (status === 'failed' || (status === 'skipped' && isConsequence(output))) this.#failed.add(plugin)
-    if (status !== 'failed') return
-    if (background) this.#down.add(plugin)
-    const cause = causeOf(plugin, output)
-    if (!this.#causes.has(cause)) this.#causes.set(cause, plugin)
+    if (status === 'failed' && background) this.#down.add(plugin)
+    if (cause !== undefined && !this.#causes.has(cause)) this.#causes.set(cause, plugin)
   }
 
   /**

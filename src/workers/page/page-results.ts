@@ -42,7 +42,8 @@ export class PageResults {
 
   /** Queues a result again whose hook was to run, or was cut off. */
   async interrupt(result: ResultRow): Promise<void> {
-    if (this.#running.has(result.id)) await this.add({ result, event: 'interrupt' })
+    const isKnown = this.#unwritten.some((change) => change.result.id === result.id)
+    if (this.#running.has(result.id) && !isKnown) await this.add({ result, event: 'interrupt' })
   }
 
   /** Writes the collected changes, and `start` if given. Throws ClaimLost. */

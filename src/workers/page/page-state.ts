@@ -13,6 +13,8 @@ export interface PageState {
   readonly putOffMs?: number | undefined
   /** In run order. */
   readonly hooks: readonly HookState[]
+  /** Results of hooks that are no more, whose files are gone. */
+  readonly gone: readonly ResultRow[]
   /** Plugins whose set-up failed for the whole crawl, with the reason. */
   readonly unable: Readonly<Record<string, string>>
   /** Plugins whose background hook for the whole crawl does not open again what it had opened. */
@@ -27,8 +29,6 @@ export interface PageState {
   readonly isFile: boolean
   /** What runs for the whole crawl. Doubtful: a hook failed that needs it. */
   readonly service: 'well' | 'doubtful' | 'lost'
-  /** The server was too busy in the last attempt of a hook, too: no other hook tries that often again. */
-  readonly wasBusy: boolean
   /** A hook has ended that had not ended in an earlier attempt at the page. */
   readonly hasProgressed: boolean
   /** A hook was cut off. */
@@ -80,6 +80,10 @@ export interface HookState {
 export interface EndState {
   readonly status: FinalStatus
   readonly output: string
+  /** What it met, when it failed. */
+  readonly cause?: string | undefined
+  /** The server was too busy for it, in its last attempt, too. */
+  readonly isBusy: boolean
   /** Which of the page's hooks it was to end. */
   readonly place: number
   /** In an earlier round. */
@@ -109,7 +113,7 @@ export type Fact =
       readonly files: Readonly<Record<string, readonly string[]>>
     }
   | { readonly what: 'opened' }
-  | { readonly what: 'a file' }
+  | { readonly what: 'file'; readonly isThere: boolean }
   | { readonly what: 'late added'; readonly rows: readonly ResultRow[] }
   | { readonly what: 'shared' }
   | { readonly what: 'running'; readonly hook: Hook }
@@ -126,6 +130,9 @@ export const hookOf = (state: PageState, hook: Hook): HookState => state.hooks.f
 export function hooksAt(state: PageState, ...at: readonly Exclude<HookState['at'], 'late'>[]): HookOfPage[] {
   return state.hooks.filter((one): one is HookOfPage => (at as readonly string[]).includes(one.at))
 }
+
+/** Was the server too busy for a hook until the end? No other one tries that often again. */
+export const wasBusy = ({ hooks }: PageState): boolean => hooks.some(({ end }) => end?.isBusy)
 
 /** May this hook be tried once more? */
 export const mayRetry = ({ mostRetries }: PageState, { result }: HookOfPage): boolean => result.retries < mostRetries

@@ -1,3 +1,4 @@
+import type { ResultRow } from '../../machines/results.ts'
 import { type HookOfPage, type HookState, hooksAt, isLateWanted, mayMove, type PageState } from './page-state.ts'
 import { runsAgain } from './runs-again.ts'
 import { type Unrun, unrunIn } from './told.ts'
@@ -15,7 +16,7 @@ export type Step =
   | { readonly do: 'ask' }
   /** The first hook is marked as running with the same statement, if it can. */
   | { readonly do: 'begin'; readonly first?: HookState | undefined }
-  | { readonly do: 'repeat'; readonly hooks: readonly HookOfPage[] }
+  | { readonly do: 'repeat'; readonly hooks: readonly HookOfPage[]; readonly others: readonly ResultRow[] }
   /** Judges what had ended unwritten, and opens the work tree. */
   | { readonly do: 'adopt'; readonly hooks: readonly HookOfPage[] }
   | { readonly do: 'add late'; readonly hooks: readonly HookState[] }
@@ -48,14 +49,15 @@ export function plan(state: PageState): Next {
   if (state.former.length > 0) return { do: 'end former', processes: state.former }
   switch (state.stage) {
     case 'claimed':
-      return state.whyNot ? { do: 'begin' } : { do: 'ask' }
+      return { do: 'ask' }
     case 'asked':
       return state.putOffMs === undefined
         ? { do: 'begin', first: firstInHost(state) }
         : { do: 'put off', afterMs: state.putOffMs }
     case 'begun': {
       const gone = goneIn(state)
-      return gone.length > 0 ? { do: 'repeat', hooks: gone } : { do: 'adopt', hooks: loggedIn(state) }
+      if (gone.length + state.gone.length > 0) return { do: 'repeat', hooks: gone, others: state.gone }
+      return { do: 'adopt', hooks: loggedIn(state) }
     }
     case 'open':
       return planOpen(state)
@@ -64,19 +66,19 @@ export function plan(state: PageState): Next {
 
 function planOpen(state: PageState): Next {
   if (state.service === 'doubtful') return { do: 'look at services' }
+  const job = isOver(state) ? [] : nextJob(state)
+  const ends = isPostponed(state) || state.service === 'lost' ? [] : unrunIn(state, job)
+  if (ends.length > 0) return { do: 'end unrun', ends }
   if (!isOver(state)) {
-    const ends = unrunIn(state)
-    if (ends.length > 0) return { do: 'end unrun', ends }
     if (isLateWanted(state)) return { do: 'add late', hooks: state.hooks.filter(({ at }) => at === 'late') }
-    const job = nextJob(state)
     if (job.length > 0) return mustWait(state, job) ? { do: 'end background', early: false } : runOf(state, job)
   }
   const open = hooksAt(state, 'open')
   // They have not done their part while hooks are left that need them: they run again with those.
   if (hooksAt(state, 'running').length > 0)
-    return { do: 'end background', early: open.some(({ hook }) => !hook.readsPublished) }
+    return { do: 'end background', early: isLateWanted(state) || open.some(({ hook }) => !hook.readsPublished) }
   const doubtful = hooksAt(state, 'ended').filter(({ isDoubtful }) => isDoubtful)
-  if (state.service === 'lost' && doubtful.length > 0) return { do: 'repeat', hooks: doubtful }
+  if (state.service === 'lost' && doubtful.length > 0) return { do: 'repeat', hooks: doubtful, others: [] }
   const isLeft = open.length > 0 || isPostponed(state) || isLateWanted(state)
   if (!isLeft && state.service !== 'lost') return { do: 'seal' }
   return state.stop.how === 'abort' ? { do: 'leave' } : releaseOf(state)

@@ -23,22 +23,30 @@ export function recovered(state: PageState, left: Left): PageState {
     const own = withRow(one, left.rows)
     return own.result ? asLeft(own as HookOfPage, place, left) : own
   })
-  const wasBusy = hooks.some(
-    ({ end, hook }) => end?.status === 'failed' && isBusyCause(causeOf(hook.plugin, end.output)),
-  )
-  return { ...state, stage: 'begun', hooks: withAsides(hooks), wasBusy }
+  const strays = left.rows.filter((row) => !hooks.some(({ result }) => result === row) && isLost(row, left))
+  return { ...state, stage: 'begun', hooks: withAsides(hooks), gone: strays }
 }
 
-function asLeft(one: HookOfPage, place: number, { rows, logged, published, begunAt }: Left): HookState {
+/**
+ * Are the files gone that a hook has published? Not those from before a retry of the page: a person may have moved
+ * them, and they cannot always be had again.
+ */
+function isLost(row: ResultRow, { begunAt, published }: Left): boolean {
+  const isOfNow = begunAt !== undefined && row.end_ts !== null && row.end_ts >= begunAt
+  return isFinal(row) && row.has_files && isOfNow && !published.has(row.plugin)
+}
+
+function asLeft(one: HookOfPage, place: number, left: Left): HookState {
   const { hook, result } = one
   if (isFinal(result)) {
-    const end = { status: result.status, output: result.output_str, place, isEarlier: true, isAside: false }
-    // Not what was there before a retry of the page: a person may have moved it, and it cannot always be had again.
-    const isOfNow = begunAt !== undefined && result.end_ts !== null && result.end_ts >= begunAt
-    return { ...one, at: 'ended', end, isLost: result.has_files && isOfNow && !published.has(hook.plugin) }
+    const { status, output_str: output } = result
+    const cause = status === 'failed' ? causeOf(hook.plugin, output) : undefined
+    const isBusy = cause !== undefined && isBusyCause(cause)
+    const end = { status, output, cause, isBusy, place, isEarlier: true, isAside: false }
+    return { ...one, at: 'ended', end, isLost: isLost(result, left) }
   }
   // Where the plugin has another hook, such as one from before an upgrade, the files may be of that one.
-  const isAlone = rows.filter(({ plugin }) => plugin === hook.plugin).length === 1
-  const isLogged = logged.has(attemptName(hook.plugin, hook.name, result.attempt))
+  const isAlone = left.rows.filter(({ plugin }) => plugin === hook.plugin).length === 1
+  const isLogged = left.logged.has(attemptName(hook.plugin, hook.name, result.attempt))
   return isAlone && isLogged && isInLog(one) ? { ...one, at: 'logged' } : one
 }

@@ -4,7 +4,7 @@ import { HOSTED_LOG } from '../../base/attempt-paths.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import { writtenSince } from '../../db/recorded-files.ts'
 import type { Hook } from '../../hooks/discover.ts'
-import { logsFor } from '../sequence/hook-sequence.ts'
+import { type HookEnd, logsFor } from '../sequence/hook-sequence.ts'
 import { after } from './after.ts'
 import type { PageInWork } from './page-in-work.ts'
 import { type HookOfPage, hooksAt, type PageState } from './page-state.ts'
@@ -56,17 +56,24 @@ export async function run(page: PageInWork, state: PageState, one: HookOfPage): 
 
 /** The page with what has come of background hooks that have ended meanwhile. */
 export async function withReaped(page: PageInWork, state: PageState): Promise<PageState> {
-  return await settled(page, state, await page.sequence.reap())
+  const ends = await page.sequence.reap()
+  return await settled(page, after(state, { what: 'exited', hooks: ends.map(({ hook }) => hook) }), ends)
 }
 
-/** Settles background hooks one by one: those of one plugin share a folder. */
+/**
+ * Settles background hooks one by one, since those of one plugin share a folder, and writes each end: what comes after
+ * may be no fault of theirs.
+ */
 export async function settled(
   page: PageInWork,
   state: PageState,
-  ends: Parameters<typeof settle>[2],
+  ends: Iterable<HookEnd> | AsyncIterable<HookEnd>,
 ): Promise<PageState> {
-  let now = after(state, { what: 'exited', hooks: ends.map(({ hook }) => hook) })
-  for (const end of ends) now = await settle(page, now, [end])
+  let now = state
+  for await (const end of ends) {
+    now = await settle(page, now, [end])
+    await page.results.write()
+  }
   return now
 }
 

@@ -22,6 +22,7 @@ import {
   mayMove,
   mayRetry,
   type PageState,
+  wasBusy,
 } from './page-state.ts'
 import { told } from './told.ts'
 
@@ -58,13 +59,13 @@ export async function settle(
         ? await inVain(page, state, one.hook)
         : await take(page, state, one, end, verdicts[index]!)
   await failpoint('publish.hook_settled')
-  return state
+  return lookForFile(page, state)
 }
 
 /** Whether the URL has turned out to be a file, as far as that matters. */
 export function lookForFile({ tree }: Pick<PageInWork, 'tree'>, state: PageState): PageState {
-  const isWanted = !state.isFile && state.hooks.some(({ at }) => at === 'late')
-  return isWanted && tree.hasFile('staticfile') ? after(state, { what: 'a file' }) : state
+  const isAsked = state.hooks.some(({ at }) => at === 'late')
+  return isAsked ? after(state, { what: 'file', isThere: tree.hasFile('staticfile') }) : state
 }
 
 interface Ended {
@@ -89,7 +90,7 @@ async function judged(
       end,
       isLast: !rest.some(({ hook }) => hook.plugin === one.hook.plugin),
       published: end.published,
-      mayRetry: mayRetry(state, one) && !state.wasBusy,
+      mayRetry: mayRetry(state, one) && !wasBusy(state),
     })),
     jobIsOver && mayMove(state, hooks),
     () => lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined,
@@ -119,8 +120,11 @@ async function take(
   const waitMs = event === 'delay' ? retryMs(page, one, verdict.json) : undefined
   const now = after(state, { what: 'ended', hook, end: { event, ...output }, waitMs })
   if (event === 'interrupt') return now
-  if (now.hasProgressed && !state.hasProgressed && claim.attempts > 1)
+  if (now.hasProgressed && !state.hasProgressed && claim.attempts > 1) {
+    // Else it might end, and be forgotten, again and again.
+    if (!isInLog(one)) await results.write()
     await forgetAttempts(context.owner.home.db, claim)
+  }
   if (waitMs !== undefined && busyIn(verdict.json)) await keepAway(context.owner, claim.row.url, page.settings, waitMs)
   // What ended in an earlier round is read when the tree is opened.
   if (state.stage === 'open') {

@@ -12,13 +12,16 @@ export interface Unrun {
   readonly isTold: boolean
 }
 
-/** Hooks that end without running, with the reason. What failed is reported once, at its cause. */
-export function unrunIn(state: PageState): Unrun[] {
+/**
+ * Hooks that end without running, with the reason. What failed is reported once, at its cause.
+ * @param job those whose turn it is: what the others need may run again, and succeed
+ */
+export function unrunIn(state: PageState, job: readonly HookOfPage[]): Unrun[] {
   const ends: Unrun[] = []
   const failed = new Set<string>()
   let so = state
   for (const one of hooksAt(state, 'open')) {
-    const end = unrunEnd(so, one, failed, ends.length === 0)
+    const end = unrunEnd(so, one, { failed, isFirst: ends.length === 0, isDue: job.includes(one) })
     if (!end) continue
     ends.push({ one, end, isTold: end.output === one.lacks })
     so = after(so, { what: 'ended unrun', hook: one.hook, end })
@@ -27,23 +30,29 @@ export function unrunIn(state: PageState): Unrun[] {
   return ends
 }
 
-/** @param failed plugins whose set-up is reported as failed; this one's, too, when it is */
-function unrunEnd(state: PageState, one: HookOfPage, failed: Set<string>, isFirst: boolean): Told | undefined {
+interface Around {
+  /** Plugins whose set-up is reported as failed; this one's, too, when it is. */
+  readonly failed: Set<string>
+  /** The first open hook of the page. */
+  readonly isFirst: boolean
+  readonly isDue: boolean
+}
+
+function unrunEnd(state: PageState, one: HookOfPage, { failed, isFirst, isDue }: Around): Told | undefined {
   const { whyNot, unable } = state
   const { plugin } = one.hook
-  const why = consequencesOf(state)
   if (whyNot?.kind === 'given up') return { event: 'fail', output: whyNot.reason }
   // The first one decides for all.
   if (whyNot?.kind === 'refused for now' && isFirst && mayRetry(state, one))
     return { event: 'delay', output: whyNot.reason }
-  if (whyNot) return why.told(plugin, { event: 'fail', output: whyNot.reason })
+  if (whyNot) return consequencesOf(state).told(plugin, { event: 'fail', output: whyNot.reason })
   if (one.lacks !== undefined) return { event: 'skip', output: one.lacks }
   const failure = own(unable, plugin)
   if (failure !== undefined && !failed.has(plugin)) {
     failed.add(plugin)
     return { event: 'fail', output: failure }
   }
-  const lacking = why.lacking(one.hook)
+  const lacking = isDue ? consequencesOf(state).lacking(one.hook) : undefined
   return lacking === undefined ? undefined : { event: 'skip', output: lacking }
 }
 
