@@ -70,6 +70,9 @@ describe('what happens next to a page', () => {
   const given = { ...start, whyNot: { kind: 'given up', reason: 'given up: 5 attempts' } } as const
   const late = since(open(headers, pdftext, hashes), ended(headers))
   const waits = since(open(own, html, { ...own, plugin: 'text', requires: ['own'] }), ended(own, 'fail'))
+  const second = { ...own, name: 'on_Snapshot__99_own' }
+  const set = { ...open(own, second), unable: { own: 'no browser' } }
+  const unable = since(set, { what: 'ended unrun', hook: own, end: { event: 'fail', output: 'no browser' } })
   const bg = since(open(tab, own, hashes), { what: 'running', hook: tab })
   it.each<[string, PageState, string]>([
     ['claimed, with somebody at work', { ...start, former: ['a'] }, 'end former'],
@@ -108,6 +111,7 @@ describe('what happens next to a page', () => {
       { ...open(own, hosted('title', 'own')), unable: { own: 'no browser' } },
       'own fail: no browser',
     ],
+    ['with another hook of one whose set-up failed', unable, 'own skip: needs own, which failed'],
     [
       'that may not be asked for',
       { ...open(headers, html), whyNot: { kind: 'refused', reason: 'robots.txt forbids it' } },

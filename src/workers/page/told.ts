@@ -18,10 +18,9 @@ export interface Unrun {
  */
 export function unrunIn(state: PageState, job: readonly HookOfPage[]): Unrun[] {
   const ends: Unrun[] = []
-  const failed = new Set<string>()
   let so = state
   for (const one of hooksAt(state, 'open')) {
-    const end = unrunEnd(so, one, { failed, isFirst: ends.length === 0, isDue: job.includes(one) })
+    const end = unrunEnd(so, one, { isFirst: ends.length === 0, isDue: job.includes(one) })
     if (!end) continue
     ends.push({ one, end, isTold: end.output === one.lacks })
     so = after(so, { what: 'ended unrun', hook: one.hook, end })
@@ -31,14 +30,12 @@ export function unrunIn(state: PageState, job: readonly HookOfPage[]): Unrun[] {
 }
 
 interface Around {
-  /** Plugins whose set-up is reported as failed; this one's, too, when it is. */
-  readonly failed: Set<string>
   /** The first open hook of the page. */
   readonly isFirst: boolean
   readonly isDue: boolean
 }
 
-function unrunEnd(state: PageState, one: HookOfPage, { failed, isFirst, isDue }: Around): Told | undefined {
+function unrunEnd(state: PageState, one: HookOfPage, { isFirst, isDue }: Around): Told | undefined {
   const { whyNot, unable } = state
   const { plugin } = one.hook
   if (whyNot?.kind === 'given up') return { event: 'fail', output: whyNot.reason }
@@ -48,10 +45,8 @@ function unrunEnd(state: PageState, one: HookOfPage, { failed, isFirst, isDue }:
   if (whyNot) return consequencesOf(state).told(plugin, { event: 'fail', output: whyNot.reason })
   if (one.lacks !== undefined) return { event: 'skip', output: one.lacks }
   const failure = own(unable, plugin)
-  if (failure !== undefined && !failed.has(plugin)) {
-    failed.add(plugin)
-    return { event: 'fail', output: failure }
-  }
+  const isReported = state.hooks.some(({ hook, end }) => hook.plugin === plugin && end?.output === failure)
+  if (failure !== undefined && !isReported) return { event: 'fail', output: failure }
   const lacking = isDue ? consequencesOf(state).lacking(one.hook) : undefined
   return lacking === undefined ? undefined : { event: 'skip', output: lacking }
 }
