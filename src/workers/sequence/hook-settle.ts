@@ -188,5 +188,6 @@ export function lastLine(file: string): string {
 }
 
 function dropIfEmpty(file: string): void {
-  if (statSync(file, { throwIfNoEntry: false })?.size === 0) rmSync(file, { force: true })
+  const known = statSync(file, { throwIfNoEntry: false })
+  if (known?.isFile() && known.size === 0) rmSync(file, { force: true }) // And no device.
 }
