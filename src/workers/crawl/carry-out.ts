@@ -94,12 +94,15 @@ async function look(crawl: CrawlInWork): Promise<Partial<CrawlState>> {
   watch.tend(pages)
   const isInScope = allPagesWithin(context.scope) || !pages.open || (await isWithin(home.db, context.scope, claim.id))
   const hasSpace = hasSpaceIn(context)
-  return { pages, isInScope, hasSpace, mayBegin: mayBegin(crawl, tick.signal), bundle: 'due' }
+  return { pages, isInScope, hasSpace, mayBegin: mayBegin(crawl, tick.signal, hasSpace), bundle: 'due' }
 }
 
 const hasSpaceIn = ({ owner, settings }: WorkerProcessContext) =>
   lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined
 
 /** May a page begin? One that is begun in a stop comes to nothing, and would count as tried. */
-export const mayBegin = ({ context }: Pick<CrawlLane, 'context'>, abort: AbortSignal): boolean =>
-  hasSpaceIn(context) && !excludes(context.scope, 'snapshot') && !context.stop.drain.aborted && !abort.aborted
+export const mayBegin = (
+  { context }: Pick<CrawlLane, 'context'>,
+  abort: AbortSignal,
+  hasSpace = hasSpaceIn(context),
+): boolean => hasSpace && !excludes(context.scope, 'snapshot') && !context.stop.drain.aborted && !abort.aborted

@@ -1,4 +1,5 @@
 import type { Hook } from '../../hooks/discover.ts'
+import { archiveResultMachine } from '../../machines/archive-result.ts'
 import { busyIn } from '../../machines/busy.ts'
 import { causeOf } from '../../machines/cause.ts'
 import type { ResultRow } from '../../machines/results.ts'
@@ -49,7 +50,7 @@ function ended(state: PageState, fact: Extract<Fact, { what: 'ended' }>): PageSt
   const own = hookOf(state, hook)
   const isEnd = end.event !== 'interrupt' && end.event !== 'delay' && end.event !== 'wait'
   const isInNeed = (end.event === 'fail' || hook.background) && own.needsService
-  // The later hooks of its row have made do without it.
+  // The later hooks of its job have made do without it.
   const isDoubtful = isEnd && (isInNeed || state.service !== 'well')
   return {
     ...changed(state, hook, (one) => withEnd(state, isDoubtful ? { ...one, isDoubtful } : one, fact)),
@@ -58,8 +59,6 @@ function ended(state: PageState, fact: Extract<Fact, { what: 'ended' }>): PageSt
     hasProgressed: state.hasProgressed || ((isEnd || end.event === 'delay') && !own.isRepeated),
   }
 }
-
-const STATUS = { succeed: 'succeeded', empty: 'noresults', skip: 'skipped', fail: 'failed' } as const
 
 function withEnd(
   state: PageState,
@@ -71,7 +70,11 @@ function withEnd(
   if (event === 'delay') return { ...one, at: 'postponed', waitMs: waitMs ?? 0 }
   const place = 1 + Math.max(-1, ...state.hooks.map(({ end }) => end?.place ?? -1))
   const end = {
-    ...{ status: STATUS[event], output, cause: event === 'fail' ? causeOf(one.hook.plugin, output) : undefined },
+    ...{
+      status: archiveResultMachine.states.started.on[event],
+      output,
+      cause: event === 'fail' ? causeOf(one.hook.plugin, output) : undefined,
+    },
     ...{ place, isEarlier: false, isAside: isAside(state, one.hook), isBusy: busyIn(json) !== undefined },
   }
   return { ...one, at: 'ended', end }

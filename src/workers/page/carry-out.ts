@@ -82,10 +82,9 @@ async function ask({ context, claim, crawl, settings, tick }: PageInWork, state:
 
 async function begin(page: PageInWork, state: PageState, firstIn: string | undefined): Promise<PageState> {
   const { context, claim, tree, results, tick } = page
-  const [late = [], hooks = []] = [true, false].map((isLate) =>
-    state.hooks.filter(({ at }) => (at === 'late') === isLate).map(({ hook }) => hook),
-  )
-  const rows = await prepareResults(context.owner, claim, hooks, late, firstIn)
+  const hooksThat = (areLate: boolean) =>
+    state.hooks.filter(({ at }) => (at === 'late') === areLate).map(({ hook }) => hook)
+  const rows = await prepareResults(context.owner, claim, hooksThat(false), hooksThat(true), firstIn)
   for (const row of rows) if (row.status === 'started') results.knows(row, firstIn!)
   tick.holds({ ...claim, state: 'started' } as SnapshotClaim<'started'>)
   await failpoint('claim.results_prepared')
@@ -138,7 +137,7 @@ async function adopt(page: PageInWork, state: PageState, hooks: readonly HookOfP
 async function endUnrun(page: PageInWork, state: PageState, ends: readonly Unrun[]): Promise<PageState> {
   let now = state
   for (const { one, end, isTold } of ends) {
-    await page.results.add({ result: one.result, event: end.event as 'fail', output: end.output }, isTold)
+    await page.results.add({ result: one.result, ...end }, isTold)
     const waitMs = end.event === 'delay' ? retryMs(page, one) : undefined
     now = after(now, { what: 'ended unrun', hook: one.hook, end, waitMs })
     if (state.whyNot?.kind === 'given up') await failpoint('publish.hook_given_up')

@@ -59,7 +59,7 @@ export interface HookState {
    * it is tried again in a later round.
    */
   readonly at: 'late' | 'open' | 'logged' | 'running' | 'ended' | 'postponed'
-  /** The first of all that is known about it: its plugin cannot run, and why. */
+  /** Why its plugin cannot run. */
   readonly lacks?: string | undefined
   /** It needs what runs for the whole crawl. */
   readonly needsService: boolean

@@ -9,7 +9,7 @@ import { type HookOfPage, type HookState, isInLog, type PageState } from './page
 export interface Left {
   /** The current attempts of its hooks, also of those that are no more. */
   readonly rows: readonly ResultRow[]
-  /** The hooks that ended in a row whose work tree is still there, by the names of their attempts. */
+  /** The hooks that ended in a job whose work tree is still there, by the names of their attempts. */
   readonly logged: ReadonlySet<string>
   /** Plugins whose published files are there. */
   readonly published: ReadonlySet<string>

@@ -7,7 +7,7 @@ import { type HookOfPage, hooksAt, mayRetry, type PageState, type Told } from '.
 /** A hook that ends without running. */
 export interface Unrun {
   readonly one: HookOfPage
-  readonly end: Told
+  readonly end: Ending
   /** The next owner would end it in the same way. */
   readonly isTold: boolean
 }
@@ -35,7 +35,7 @@ interface Around {
   readonly isDue: boolean
 }
 
-function unrunEnd(state: PageState, one: HookOfPage, { isFirst, isDue }: Around): Told | undefined {
+function unrunEnd(state: PageState, one: HookOfPage, { isFirst, isDue }: Around): Ending | undefined {
   const { whyNot, unable } = state
   const { plugin } = one.hook
   if (whyNot?.kind === 'given up') return { event: 'fail', output: whyNot.reason }
@@ -45,8 +45,8 @@ function unrunEnd(state: PageState, one: HookOfPage, { isFirst, isDue }: Around)
   if (whyNot) return consequencesOf(state).told(plugin, { event: 'fail', output: whyNot.reason })
   if (one.lacks !== undefined) return { event: 'skip', output: one.lacks }
   const failure = own(unable, plugin)
-  const isReported = state.hooks.some(({ hook, end }) => hook.plugin === plugin && end?.output === failure)
-  if (failure !== undefined && !isReported) return { event: 'fail', output: failure }
+  const isReported = () => state.hooks.some(({ hook, end }) => hook.plugin === plugin && end?.output === failure)
+  if (failure !== undefined && !isReported()) return { event: 'fail', output: failure }
   const lacking = isDue ? consequencesOf(state).lacking(one.hook) : undefined
   return lacking === undefined ? undefined : { event: 'skip', output: lacking }
 }
