@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { sleep } from '../base/abort.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
@@ -28,6 +29,7 @@ export class Heartbeat {
   readonly #outage: OutageMonitor
   readonly #timer: NodeJS.Timeout
   readonly #trust: Trust
+  readonly #onSignalled: () => void
   /** The last beat, while it is under way. */
   #beating: Promise<void> | undefined
   /** The database server on which we were promoted. */
@@ -39,12 +41,14 @@ export class Heartbeat {
   /** We cannot know that we lead. */
   lost = false
 
-  constructor(home: Home, id: string, stop: Stop, log: Log, outage: OutageMonitor) {
+  /** @param onSignalled called when the lead is asked for by one that has sent a SIGTERM, or is about to */
+  constructor(home: Home, id: string, stop: Stop, log: Log, outage: OutageMonitor, onSignalled: () => void) {
     this.#home = home
     this.#id = id
     this.#stop = stop
     this.#log = log
     this.#outage = outage
+    this.#onSignalled = onSignalled
     this.#timer = setInterval(() => {
       if (!this.#beating) void this.beat()
     }, BEAT_MS)
@@ -78,8 +82,11 @@ export class Heartbeat {
       this.#outage.over()
       this.#trust.answered(begun)
       const isAsked = answer.askedBy !== null && !this.handoff && (await this.#isThere(answer.askedBy))
+      if (this.#ended) return // That lead is over.
+      const wasTold = answer.isSignalled && this.#stop.drain.aborted
+      if (answer.isSignalled && (isAsked || wasTold)) this.#onSignalled()
       // Whoever told us to drain is gone: nobody else would lead.
-      if (!isAsked && answer.isSignalled && this.#stop.drain.aborted) this.handoff = true
+      if (!isAsked && wasTold) this.handoff = true
       if (isAsked && !this.handoff) {
         this.handoff = true
         this.#log.info('a newer runner takes over: handing over')
@@ -111,6 +118,8 @@ export class Heartbeat {
   async #isThere(askedBy: string): Promise<boolean> {
     const row = await rowById(this.#home, askedBy)
     if (row && row.ended_at === null && (await presenceOf(this.#home, row)) !== 'gone') return true
+    // A signal that it sent at the last moment waits for the next turn of the loop.
+    for (let turns = 0; turns < 2; turns += 1) await turn()
     await withdrawHandoff(this.#home, this.#id, { askedBy, isSignalled: this.#stop.drain.aborted })
     return false
   }

@@ -50,7 +50,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
   const { home, log, signals, bell, settings, scope, outage, containment } = options
   // The end of our trust in this term ends its work, not the runner.
   const stop = signals.stop.part()
-  const heart = new Heartbeat(home, me.id, stop, log, outage)
+  const heart = new Heartbeat(home, me.id, stop, log, outage, () => signals.expectOne())
   const unwatch = watchLoop()
   const owner = { home, processId: me.id, term: term.number }
   const context = { owner, runnerId: me.id, log, stop, bell, settings, scope, containment }

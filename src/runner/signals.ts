@@ -41,10 +41,12 @@ export class Signals {
   #stop = new Stop()
   #count = 0
   #last = Number.NEGATIVE_INFINITY
-  /** Until then the first SIGTERM comes from the newer runner to which we have handed over. */
+  /** Until then the next SIGTERM comes from the newer runner to which we hand over. */
   #owedUntil = Number.NEGATIVE_INFINITY
   #hadTerm = false
-  /** All of them, those of one key press, too. */
+  /** A newer runner's SIGTERM belongs to this round. */
+  #isExpected = false
+  /** All of them, those of one key press, too; but not the newer runner's. */
   #received = 0
   /** What has ended the run, and not only one lead. */
   #over: { readonly reason: string; readonly capMs: number } | undefined
@@ -58,7 +60,7 @@ export class Signals {
       const now = performance.now()
       if (signal === 'SIGTERM' && now < this.#owedUntil) {
         this.#owedUntil = Number.NEGATIVE_INFINITY
-        log.info('SIGTERM: that of the newer runner, to which the lead was handed over')
+        log.info('SIGTERM: that of the newer runner, which takes over')
         return
       }
       this.#hadTerm ||= signal === 'SIGTERM'
@@ -133,20 +135,35 @@ export class Signals {
     this.#owedUntil = Number.NEGATIVE_INFINITY
   }
 
+  /** A newer runner asks for the lead, and has signalled us or is about to: that signal is no press of a person's. */
+  expectOne(): void {
+    if (this.#isExpected) return
+    this.#isExpected = true
+    if (this.#hadTerm) this.#takeBack()
+    else this.#owedUntil = performance.now() + LATE_MS
+  }
+
+  #takeBack(): void {
+    this.#received -= 1
+    if (this.#count > 1) return // What was killed stays so.
+    this.#count = 0
+    this.#last = Number.NEGATIVE_INFINITY
+  }
+
   /**
    * Begins a new round: the signals that ended the last one (a newer runner sends one, too) no longer count.
    * @param isSignalled the newer runner that has our lead has signalled us, or is about to
    * @returns false, and nothing changes, when somebody else told us to stop as well
    */
   newRound(isSignalled: boolean): boolean {
-    const theirs = isSignalled && this.#hadTerm ? 1 : 0
-    if (this.#received > theirs) return false
-    this.#owedUntil = isSignalled && theirs === 0 ? performance.now() + LATE_MS : Number.NEGATIVE_INFINITY
+    if (isSignalled) this.expectOne()
+    else this.expectNone()
+    if (this.#received > 0) return false
     callOffStop()
     this.#stop = new Stop()
     this.#count = 0
     this.#hadTerm = false
-    this.#received = 0
+    this.#isExpected = false
     this.#last = Number.NEGATIVE_INFINITY
     if (this.#over) this.#stop.because(this.#over.reason).requestDrain(this.#over.capMs, true)
     return true

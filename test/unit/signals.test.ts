@@ -118,6 +118,24 @@ describe('the signals of a runner', () => {
     expect(signals.newRound(true)).toBe(false)
   })
 
+  it.each([
+    ['before', () => press(), () => {}],
+    ['after', () => {}, () => press()],
+  ])('do not count with a person’s when the newer runner’s comes %s its wish is known', (_when, first, then) => {
+    const signals = new Signals(new Bell(), silent)
+    first()
+    signals.expectOne()
+    vi.advanceTimersByTime(1_000)
+    then()
+    vi.advanceTimersByTime(1_000)
+    process.emit('SIGINT', 'SIGINT')
+    expect(asked(signals)).toEqual([true, false])
+    expect(signals.newRound(true)).toBe(false)
+    vi.advanceTimersByTime(1_000)
+    process.emit('SIGINT', 'SIGINT')
+    expect(asked(signals)).toEqual([true, true])
+  })
+
   it('are a person’s again when the newer runner is gone before its own came', () => {
     const signals = new Signals(new Bell(), silent)
     signals.newRound(true)
