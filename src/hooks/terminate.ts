@@ -2,9 +2,12 @@ import { sleep } from '../base/abort.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import { CannotEnd } from '../processes/cannot-end.ts'
-import { killFamily, killLeftovers, membersOf, signalMembers } from '../processes/family.ts'
+import { endFamily } from '../processes/end-family.ts'
 import type { ProcEntry } from '../processes/proc.ts'
 import type { Exit, RunningHook } from './launch.ts'
+
+/** A foreground hook whose time is over may still write its files. */
+const FOREGROUND_GRACE_MS = 2_000
 
 /** How long ending a hook may take, and what cuts it short. */
 export interface EndBudget {
@@ -24,8 +27,7 @@ export interface Ended {
 /**
  * Ends background hooks in three phases (ArchiveBox's worker.py): SIGTERM to all trees at once; a parallel wait, for
  * each up to the rest of its own timeout, and at least its grace: a browser that has served for hours still has its
- * profile to write; SIGKILL for those that remain. SIGCONT follows SIGTERM, because a stopped process receives no
- * signal. Throws CannotEnd when one survives, but only behind what is known of the others.
+ * profile to write; SIGKILL for those that remain. Throws CannotEnd when one survives, but only behind what is known of the others.
  */
 export async function* terminateHooks(
   hooks: readonly RunningHook[],
@@ -34,36 +36,30 @@ export async function* terminateHooks(
 ): AsyncGenerator<Ended, void> {
   if (hooks.length === 0) return
   log.debug(`SIGTERM to ${hooks.length} background hook${hooks.length > 1 ? 's' : ''} of ${hooks[0]!.url}`)
-  const families = await Promise.all(
-    hooks.map(async (running) => ({ running, members: await membersOf(running.family) })),
-  )
-  for (const { running, members } of families) {
-    await signalMembers(members, 'SIGTERM')
-    log.debug(`SIGTERM to ${nameOf(running)} and ${Math.max(0, members.length - 1)} children`)
-  }
-  const ends = await Promise.allSettled(
-    hooks.map(async (running) => {
-      const { timeoutMs, graceMs } = running.hook
-      const patience = Math.max(graceMs, running.startedAt + timeoutMs - performance.now())
-      const waitMs = Math.min(patience, budget.capMs)
-      log.debug(`waiting up to ${(waitMs / 1000).toFixed(1)} s for ${nameOf(running)}`)
-      const exit = await exitWithin(running, patience, budget.over)
-      if (exit) {
-        log.debug(`${nameOf(running)} ended (${describeExit(exit)})`)
-        await killLeftovers(running.family) // Processes that it left behind.
-        await failpoint('shutdown.hook_left')
-        return { running, exit, killed: false }
-      }
-      log.warn(`SIGKILL to ${nameOf(running)} and its children`)
-      const survivors = await killFamily(running.family)
-      await failpoint('shutdown.hook_killed')
-      const last = await exitOf(running, survivors)
-      const error = `killed: it did not end within ${Math.round(waitMs / 1000)} s of SIGTERM`
-      return { running, exit: { ...last, error }, killed: true }
-    }),
-  )
+  const ends = await Promise.allSettled(hooks.map((running) => terminateHook(running, budget, log)))
   for (const end of ends) if (end.status === 'fulfilled') yield end.value
   for (const end of ends) if (end.status === 'rejected') throw end.reason
+}
+
+async function terminateHook(running: RunningHook, budget: EndBudget, log: Log): Promise<Ended> {
+  const { timeoutMs, graceMs } = running.hook
+  const patience = Math.max(graceMs, running.startedAt + timeoutMs - performance.now())
+  const waitMs = Math.min(patience, budget.capMs)
+  const { exit, survivors } = await endFamily(running.family, async (members) => {
+    log.debug(`SIGTERM to ${nameOf(running)} and ${Math.max(0, members.length - 1)} children`)
+    log.debug(`waiting up to ${(waitMs / 1000).toFixed(1)} s for ${nameOf(running)}`)
+    const exit = await exitWithin(running, patience, budget.over)
+    if (exit) log.debug(`${nameOf(running)} ended (${describeExit(exit)})`)
+    else log.warn(`SIGKILL to ${nameOf(running)} and its children`)
+    return exit
+  })
+  if (exit) {
+    await failpoint('shutdown.hook_left')
+    return { running, exit, killed: false }
+  }
+  await failpoint('shutdown.hook_killed')
+  const error = `killed: it did not end within ${Math.round(waitMs / 1000)} s of SIGTERM`
+  return { running, exit: { ...(await exitOf(running, survivors)), error }, killed: true }
 }
 
 /** The exit of a hook that was killed. Throws CannotEnd when it is among those that survived. */
@@ -90,10 +86,7 @@ export async function exitWithin(running: RunningHook, ms: number, force: AbortS
  * Throws CannotEnd when it survives that.
  */
 export async function endForeground(running: RunningHook, force: AbortSignal): Promise<Exit> {
-  const members = await membersOf(running.family)
-  await signalMembers(members, 'SIGTERM')
-  await exitWithin(running, 2_000, force)
-  const survivors = await killFamily(running.family)
+  const { survivors } = await endFamily(running.family, () => exitWithin(running, FOREGROUND_GRACE_MS, force))
   await failpoint('publish.late_hook_killed')
   return await exitOf(running, survivors)
 }

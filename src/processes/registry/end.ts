@@ -4,7 +4,8 @@ import type { Home } from '../../db/home.ts'
 import { rowById } from '../../db/process-rows.ts'
 import { identityIn, isLive, isRunner, markEnded, type ProcessRow } from '../../db/processes.ts'
 import { CannotEnd } from '../cannot-end.ts'
-import { type Family, killFamily, MARKER, membersOf, signalMembers } from '../family.ts'
+import { endFamily } from '../end-family.ts'
+import { type Family, killFamily, MARKER, membersOf } from '../family.ts'
 import { familyOfRows } from '../family-of-rows.ts'
 import { livenessOf, signalIdentity } from '../identity.ts'
 import { descendantsOf, parentOf } from './relatives.ts'
@@ -73,18 +74,24 @@ export async function terminate(home: Home, row: ProcessRow, graceMs = 5_000): P
 export async function killTree(home: Home, row: ProcessRow, graceMs = 2_000): Promise<number> {
   const below = await descendantsOf(home, row.id)
   const family = familyOf(row, below)
-  const members = await membersOf(family)
-  if (graceMs > 0) {
-    const youngestFirst = members.toSorted((a, b) => b.startTicks - a.startTicks)
-    await signalMembers(youngestFirst, 'SIGTERM')
-    const deadline = performance.now() + graceMs
-    while (performance.now() < deadline && (await membersOf(family)).length > 0) await sleep(LOOK_MS)
-  }
-  const survivors = await killFamily(family)
+  const asked = (await membersOf(family)).length
+  const { survivors } =
+    graceMs > 0
+      ? await endFamily(family, () => isEmptyWithin(family, graceMs))
+      : { survivors: await killFamily(family) }
   await failpoint('registry.tree_killed')
   if (survivors.length > 0) throw new CannotEnd(survivors)
   for (const each of [...below.toReversed(), row]) if (isLive(each)) await poll(home, each)
-  return members.length
+  return asked
+}
+
+async function isEmptyWithin(family: Family, ms: number): Promise<true | undefined> {
+  const deadline = performance.now() + ms
+  while (performance.now() < deadline) {
+    if ((await membersOf(family)).length === 0) return true
+    await sleep(LOOK_MS)
+  }
+  return undefined
 }
 
 function familyOf(row: ProcessRow, below: readonly ProcessRow[]): Family {
