@@ -4,7 +4,6 @@ import { endText, type LineIds } from '../base/log.ts'
 import { onStopSignals } from '../base/stop-signals.ts'
 import { type CrawlRow, crawlById } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
-import { endRetryPolicy } from '../db/retry.ts'
 import { SealedPages } from '../db/sealed-pages.ts'
 import { explainDatabaseError, isDatabaseAway } from '../db/trouble.ts'
 import { commandOwnsForegroundRunner, liveRunnerProcesses, ownerOf } from '../runner/ownership.ts'
@@ -46,7 +45,7 @@ export async function follow(open: OpenHome, options: GlobalOptions, by: Followe
   const { home } = open
   const { runner } = by
   const { crawlId } = runner
-  endRetryPolicy(home.db) // Whose runner is alive is waited for, however long it takes.
+  home.db.patience = undefined // Whose runner is alive is waited for, however long it takes.
   const interrupt = new AbortController()
   const bell = new Bell()
   const onNews = () => bell.wake()

@@ -13,7 +13,6 @@ import { heartbeatWhileWaiting } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
 import { migrate } from '../db/migrate.ts'
 import { insertRunning, markEnded, type NewRow, runningRow } from '../db/processes.ts'
-import { setRetryPolicy } from '../db/retry.ts'
 import type { ProcessType } from '../db/tables.ts'
 import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
@@ -112,7 +111,7 @@ export async function openHome(
   const led = isBrief && early ? await askLead(early) : undefined
   /** From here on a command waits for a database that goes away; a runner has ways of its own. */
   const stays = (server: Behind, db: Database) => {
-    if (connection === COMMAND_CONNECTION) setRetryPolicy(db, patience(doorMs, server.revive, say))
+    if (connection === COMMAND_CONNECTION) db.patience = patience(doorMs, server.revive, say)
   }
   const waitAgain = async (server: Behind, db: Database) => {
     const again = new Door(dataDir, Math.max(doorMs, FOLLOW_MS), say)

@@ -1,5 +1,5 @@
 import { AppError, messageOf } from '../base/errors.ts'
-import type { RetryPolicy } from '../db/retry.ts'
+import type { Patience } from '../db/patience.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 
 /** A database that fails so long after it was back is away anew. */
@@ -11,7 +11,7 @@ const ANEW_MS = 10_000
  * repeated (`withRetry`). Another one that was under way ends the command: nobody knows whether it took effect.
  * @param revive one step to bring an embedded server back that was lost
  */
-export function patience(budgetMs: number, revive: () => Promise<void>, say: (line: string) => void): RetryPolicy {
+export function patience(budgetMs: number, revive: () => Promise<void>, say: (line: string) => void): Patience {
   const { signal: until } = new AbortController() // The budget ends the wait, by an error of its own.
   let since = Number.NEGATIVE_INFINITY
   let lastAt = Number.NEGATIVE_INFINITY

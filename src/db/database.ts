@@ -3,7 +3,8 @@ import pg from 'pg'
 import type { Sql } from '../engine/sql.ts'
 import { type BoundedClient, boundedClient } from './client.ts'
 import { forPg } from './connection-url.ts'
-import { connectWithRetry, type RetryPolicy, setRetryPolicy } from './retry.ts'
+import type { Patience } from './patience.ts'
+import { connectWithRetry } from './retry.ts'
 import type { Database, Tables } from './tables.ts'
 
 export type { Database } from './tables.ts'
@@ -54,7 +55,7 @@ export interface DatabaseOptions {
   /** How long one statement may take, in milliseconds; a minute when not given. */
   readonly statementMs?: number
   /** Statements wait for a database that is away; without this they fail at once. */
-  readonly wait?: RetryPolicy
+  readonly patience?: Patience
 }
 
 /**
@@ -62,7 +63,7 @@ export interface DatabaseOptions {
  * `explainDatabaseError`).
  */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
-  const { name, connections = 2, prepare = false, onePlan = false, statementMs = 60_000, wait } = options
+  const { name, connections = 2, prepare = false, onePlan = false, statementMs = 60_000, patience } = options
   const pool = new pg.Pool({
     connectionString: forPg(url),
     max: connections,
@@ -89,7 +90,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   const db: Database = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: { connect, end: () => pool.end(), options: pool.options } }),
   })
-  if (wait) setRetryPolicy(db, wait)
+  db.patience = patience
   return db
 }
 

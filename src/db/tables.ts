@@ -1,4 +1,5 @@
 import type { ColumnType, Generated, Kysely, Selectable } from 'kysely'
+import type { Patience } from './patience.ts'
 
 /** An instant: read as a Date, written as a Date or by an SQL expression. */
 type Instant = ColumnType<Date, Date | string, Date | string>
@@ -313,4 +314,7 @@ export interface Tables {
 }
 
 /** The way to these tables, on the pool or inside a transaction. */
-export type Database = Kysely<Tables>
+export interface Database extends Kysely<Tables> {
+  /** How `withRetry` and new connections wait for a database that is away; without it they fail at once. */
+  patience?: Patience | undefined
+}

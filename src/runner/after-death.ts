@@ -17,7 +17,7 @@ const PATIENCE_MS = 10_000
 export async function reconcileAfter(databaseUrl: string, runnerId: string, log: Log): Promise<void> {
   const home = homeFromEnvironment(databaseUrl, 'guardian', runnerId, {
     connections: 1,
-    wait: { until: AbortSignal.timeout(PATIENCE_MS) },
+    patience: { until: AbortSignal.timeout(PATIENCE_MS) },
   })
   try {
     await withRetry(home.db, async () => {

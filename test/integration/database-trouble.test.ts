@@ -100,7 +100,7 @@ describe('a connection', () => {
 
 describe('a database with a retry policy', () => {
   it('waits with its statements until the server is back', async () => {
-    const db = open({ wait: { until: stop.signal } })
+    const db = open({ patience: { until: stop.signal } })
     await one(db)
     proxy.refuse()
     await allCut()
@@ -112,7 +112,7 @@ describe('a database with a retry policy', () => {
 
   it('stops waiting when it is told to, and fails at once without a policy', async () => {
     proxy.refuse()
-    const waiting = one(open({ wait: { until: stop.signal } }))
+    const waiting = one(open({ patience: { until: stop.signal } }))
     setTimeout(() => stop.abort(), 300)
     await expect(waiting).rejects.toThrow(/no longer waiting for the database/)
     expect(isDatabaseAway(await one(open()).catch((error: unknown) => error))).toBe(true)
@@ -121,7 +121,7 @@ describe('a database with a retry policy', () => {
   it('never takes a wrong password or a database that does not exist for an outage', async () => {
     const nowhere = openDatabase(Object.assign(new URL(proxy.url), { pathname: '/nowhere' }).href, {
       name: 'the test',
-      wait: { until: stop.signal },
+      patience: { until: stop.signal },
     })
     opened.push(nowhere)
     await expect(one(nowhere)).rejects.toMatchObject({ code: '3D000' })

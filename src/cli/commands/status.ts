@@ -1,7 +1,6 @@
 import { sleep } from '../../base/abort.ts'
 import { EXIT, messageOf } from '../../base/errors.ts'
 import { onStopSignals } from '../../base/stop-signals.ts'
-import { endRetryPolicy } from '../../db/retry.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
 import { type OpenHome, openHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -30,7 +29,7 @@ export async function status(options: GlobalOptions, { watch }: StatusOptions): 
   try {
     if (watch) {
       stopWithWrapper()
-      endRetryPolicy(open.home.db) // It shows that the database is away.
+      open.home.db.patience = undefined // It shows that the database is away.
     }
     if (!watch) await show(options, open)
     else if (wantsJson(options) || isDumb()) await repeat(options, open)

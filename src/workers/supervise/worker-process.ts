@@ -54,7 +54,7 @@ export async function workerProcess(
   const home = homeFromEnvironment(opening.databaseUrl, kind, runnerId, {
     connections: kind === 'crawl' ? 2 : 1,
     statementMs: STATEMENT_MS,
-    wait: { until: lanes.force, onWait: sayServerTrouble(log) },
+    patience: { until: lanes.force, onWait: sayServerTrouble(log) },
   })
   const connected = connectAhead(home.db)
   const containment = JSON.parse(required(WORKER_ENV.containment)) as Containment

@@ -5,8 +5,8 @@ export const CLI: readonly Mutant[] = [
   {
     name: 'a command whose database goes away fails at once',
     file: 'src/cli/home.ts',
-    find: 'if (connection === COMMAND_CONNECTION) setRetryPolicy',
-    replacement: 'if (connection !== COMMAND_CONNECTION) setRetryPolicy',
+    find: 'if (connection === COMMAND_CONNECTION) db.patience',
+    replacement: 'if (connection !== COMMAND_CONNECTION) db.patience',
     test: 'test/integration/commands-database-killed.test.ts',
     only: 'waits for it, and does what it is told once',
   },
