@@ -13,7 +13,7 @@ import type { PageInWork } from '../../src/workers/page/page-in-work.ts'
 import type { PageState } from '../../src/workers/page/page-state.ts'
 import { plan, type Step } from '../../src/workers/page/plan.ts'
 import { recovered } from '../../src/workers/page/recovered.ts'
-import type { HookEnd } from '../../src/workers/sequence/hook-sequence.ts'
+import type { HookEnd } from '../../src/workers/sequence/hook-end.ts'
 import { tree } from './work-trees.ts'
 
 interface Around {
@@ -47,12 +47,14 @@ export async function runHooks(hooks: readonly Hook[], { losesHost = false, miss
     async *job(_scope: unknown, _log: string, runs: readonly HostedRun[]) {
       for (const one of runs) yield [endOf(one, losesHost && ran.length === 0)]
     },
-    reap: async () => [],
-    async *endBackground() {
-      steps.push('end background')
-      const logs = { stdout: join(tree.root, 'stdout.log'), stderr: join(tree.root, 'stderr.log') }
-      for (const hook of hooks)
-        if (hook.background) yield { hook, exit: FINE, cause: 'asked', logs, processId: 'hook', stdout: '' }
+    background: {
+      reap: async () => [],
+      async *end() {
+        steps.push('end background')
+        const logs = { stdout: join(tree.root, 'stdout.log'), stderr: join(tree.root, 'stderr.log') }
+        for (const hook of hooks)
+          if (hook.background) yield { hook, exit: FINE, cause: 'asked', logs, processId: 'hook', stdout: '' }
+      },
     },
   }
   const results = {

@@ -27,6 +27,7 @@ const STEP_FILES = [
   'workers/crawl/expand-list.ts',
   'workers/page/carry-out.ts',
   'workers/page/end-round.ts',
+  'workers/sequence/background-hooks.ts',
   'workers/sequence/hook-sequence.ts',
   'workers/index/index-pages.ts',
   'workers/index/publish-file.ts',

@@ -58,7 +58,7 @@ export async function carryOut(crawl: CrawlInWork, next: CrawlStep): Promise<Par
       return { bundle: isWhole ? 'written' : 'cut short' }
     }
     case 'end services':
-      if (sequence.hasBackground) await closeWorkers(pool)
+      if (sequence.background.areAny) await closeWorkers(pool)
       return { services: (await services.end()) ? 'ended' : 'killed' }
     case 'seal':
       if (await sealCrawl(owner, queue, claim, log)) {

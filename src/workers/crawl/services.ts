@@ -63,7 +63,7 @@ export class Services {
   /** Has one of them ended although nobody asked it to, other than with success? */
   async haveEnded(): Promise<boolean> {
     if (this.#context.stop.drain.aborted) return false
-    const ends = await this.#sequence.reap(hasFailed)
+    const ends = await this.#sequence.background.reap(hasFailed)
     for (const { hook, exit } of ends) {
       this.#context.log.warn(`${hook.name} of crawl ${this.#claim.id} ended with ${describeExit(exit)}`)
       this.#ended.set(hook.plugin, `${hook.name} ended with ${describeExit(exit)}`)
@@ -80,7 +80,7 @@ export class Services {
     this.#restarts = sealed > this.#sealed ? 1 : this.#restarts + 1
     this.#sealed = sealed
     if (this.#restarts > MOST_RESTARTS) return await this.#write(new Map([...this.#unable, ...this.#ended]))
-    await Array.fromAsync(this.#sequence.endBackground(this.#abort))
+    await Array.fromAsync(this.#sequence.background.end(this.#abort))
     await this.start()
   }
 
@@ -89,7 +89,7 @@ export class Services {
    * @returns false when there was no time for that: they were killed
    */
   async end(): Promise<boolean> {
-    const ended = await Array.fromAsync(this.#sequence.endBackground(this.#abort))
+    const ended = await Array.fromAsync(this.#sequence.background.end(this.#abort))
     this.#wereUp = ended.length > 0
     this.isCutOff ||= this.#wereUp && this.#context.stop.drain.aborted
     takeBack(join(this.#context.owner.home.dataDir, this.#claim.row.output_dir))

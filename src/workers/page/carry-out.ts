@@ -55,7 +55,7 @@ export async function carryOut(page: PageInWork, state: PageState, next: Step): 
     case 'end background': {
       await results.write() // Their end may take long.
       const exited = after(state, { what: 'exited', hooks: hooksAt(state, 'running').map(({ hook }) => hook) })
-      return await settled(page, exited, sequence.endBackground(tick.signal, next.early))
+      return await settled(page, exited, sequence.background.end(tick.signal, next.early))
     }
     case 'look at services':
       return after(state, { what: 'services', areLost: await services.haveLostOne() })

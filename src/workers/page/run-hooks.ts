@@ -4,7 +4,8 @@ import { HOSTED_LOG } from '../../base/attempt-paths.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import { writtenSince } from '../../db/recorded-files.ts'
 import type { Hook } from '../../hooks/discover.ts'
-import { type HookEnd, logsFor } from '../sequence/hook-sequence.ts'
+import type { HookEnd } from '../sequence/hook-end.ts'
+import { logsFor } from '../sequence/hook-logs.ts'
 import { after } from './after.ts'
 import type { PageInWork } from './page-in-work.ts'
 import { type HookOfPage, hooksAt, type PageState } from './page-state.ts'
@@ -49,14 +50,14 @@ export async function run(page: PageInWork, state: PageState, one: HookOfPage): 
   const logs = logsFor(tree.root, hook, result.attempt)
   const dir = await restore(page, state, hook)
   tree.makePlaces()
-  const way = hook.background ? 'background' : 'foreground'
-  const end = await sequence[way](scope, hook, dir, logs, tick.signal, (id) => started(page, one, id))
+  const begun = (processId: string) => started(page, one, processId)
+  const end = await sequence.run(scope, hook, dir, logs, tick.signal, begun)
   return end ? await settle(page, state, [end]) : after(state, { what: 'running', hook })
 }
 
 /** The page with what has come of background hooks that have ended meanwhile. */
 export async function withReaped(page: PageInWork, state: PageState): Promise<PageState> {
-  const ends = await page.sequence.reap()
+  const ends = await page.sequence.background.reap()
   return await settled(page, after(state, { what: 'exited', hooks: ends.map(({ hook }) => hook) }), ends)
 }
 

@@ -51,7 +51,7 @@ export async function snapshotWorker(context: WorkerProcessContext): Promise<voi
       return end
     },
     onTickException: async (claim, error) => {
-      await Array.fromAsync(sequence.endBackground(AbortSignal.abort()))
+      await Array.fromAsync(sequence.background.end(AbortSignal.abort()))
       if (error instanceof ClaimLost) {
         await forgetStarted(owner, claim.id)
         await failpoint('claim.lost_results_forgotten')

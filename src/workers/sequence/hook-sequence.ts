@@ -1,32 +1,15 @@
-import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { sleep } from '../../base/abort.ts'
-import { earlierLogPaths, type LogPaths, logPaths } from '../../base/attempt-paths.ts'
 import { failpoint } from '../../base/failpoint.ts'
-import type { PublishedFiles } from '../../db/tables.ts'
 import type { Hook } from '../../hooks/discover.ts'
 import { HookHost } from '../../hooks/hook-host.ts'
 import type { HostedEnd, HostedRun } from '../../hooks/hosted-ends.ts'
-import { type Exit, type HookLogs, type HookScope, launchHook, type RunningHook } from '../../hooks/launch.ts'
-import { endForeground, exitWithin, terminateHooks } from '../../hooks/terminate.ts'
+import { type HookLogs, type HookScope, launchHook } from '../../hooks/launch.ts'
+import { endForeground, exitWithin } from '../../hooks/terminate.ts'
 import { killLeftovers } from '../../processes/family.ts'
 import type { WorkerContext } from '../supervise/worker-context.ts'
-import type { EndCause, Ending } from './hook-settle.ts'
-
-/** The end of one hook, ready to be settled. */
-export interface HookEnd extends Ending {
-  readonly hook: Hook
-  readonly processId: string
-  /** By `performance.now()`; undefined when the hook has only just begun. */
-  readonly began?: number
-  readonly ended?: number
-  /** Its files are published already. */
-  readonly published?: PublishedFiles | undefined
-  /** Resolves when its process's row has the end; undefined when it has. */
-  readonly recorded?: Promise<void>
-}
-
-const READY_POLL_MS = 10
+import { BackgroundHooks } from './background-hooks.ts'
+import { cutOff } from './cut-off.ts'
+import { endOf, type HookEnd, hostedEnd } from './hook-end.ts'
 
 /**
  * Runs the hooks of one target in order. A foreground hook runs to its end; a background hook continues beside the next
@@ -35,9 +18,7 @@ const READY_POLL_MS = 10
 export class HookSequence {
   readonly #context: WorkerContext
   readonly #cwd: string
-  readonly #background: RunningHook[] = []
-  /** Of background hooks: each look at `exited` would leave something behind for as long as the hook lives. */
-  readonly #exits = new WeakMap<RunningHook, Exit>()
+  readonly background: BackgroundHooks
   #host: Promise<HookHost> | undefined
   /** Called before each step with its time limit. */
   onStep: (withinMs: number) => void = () => {}
@@ -45,21 +26,13 @@ export class HookSequence {
   constructor(context: WorkerContext, cwd: string) {
     this.#context = context
     this.#cwd = cwd
+    this.background = new BackgroundHooks(context, (withinMs) => this.onStep(withinMs))
   }
 
   /** Starts the warm host ahead of time. */
   warmUp(): void {
     this.#host ??= this.#startHost()
     this.#host.catch(() => {}) // The first user of the host sees the failure.
-  }
-
-  get hasBackground(): boolean {
-    return this.#background.length > 0
-  }
-
-  /** Is a background hook of the same plugin running that began before this one? */
-  runsBefore({ plugin, name }: Hook): boolean {
-    return this.#background.some(({ hook }) => hook.plugin === plugin && hook.name < name)
   }
 
   /** The process in which the next hosted hook will run. */
@@ -86,7 +59,7 @@ export class HookSequence {
       const { processId } = host
       await begin(left[0]!.hook, processId)
       this.onStep(left.reduce((ms, { hook }) => ms + hook.timeoutMs, 0))
-      const cut = this.#cutOff(abort)
+      const cut = cutOff(this.#context.stop, abort)
       let last: HostedEnd | undefined
       try {
         for await (const ends of host.run(scope, log, left, cut.signal, drain)) {
@@ -110,6 +83,15 @@ export class HookSequence {
   }
 
   /**
+   * Runs a hook in its own process: a foreground hook to its end, a background hook until it is ready.
+   * @returns its end; undefined while it runs in the background
+   */
+  async run(...[scope, hook, ...around]: Parameters<HookSequence['foreground']>): Promise<HookEnd | undefined> {
+    if (hook.background) return await this.background.start(scope, hook, ...around)
+    return await this.foreground(scope, hook, ...around)
+  }
+
+  /**
    * Runs a foreground hook in its own process until it exits, reaches its timeout, `abort` aborts, or the budget of a
    * handoff is spent. Its files can be published while its end is still being `recorded`.
    */
@@ -122,7 +104,7 @@ export class HookSequence {
     started: (processId: string) => Promise<void>,
   ): Promise<HookEnd> {
     this.onStep(hook.timeoutMs)
-    const cut = this.#cutOff(abort)
+    const cut = cutOff(this.#context.stop, abort)
     try {
       const running = await launchHook(scope, hook, cwd, logs, started)
       const exit = await exitWithin(running, hook.timeoutMs, cut.signal)
@@ -138,97 +120,11 @@ export class HookSequence {
     }
   }
 
-  /**
-   * Starts a background hook and waits until it is ready: until its first byte on stdout.
-   * @returns its end when it exited, or was not ready within its timeout; undefined while it runs
-   */
-  async background(
-    scope: HookScope,
-    hook: Hook,
-    cwd: string,
-    logs: HookLogs,
-    abort: AbortSignal,
-    started: (processId: string) => Promise<void>,
-  ): Promise<HookEnd | undefined> {
-    this.onStep(hook.timeoutMs)
-    const running = await launchHook(scope, hook, cwd, logs, started)
-    this.#background.push(running)
-    void running.exited.then((exit) => this.#exits.set(running, exit))
-    const deadline = running.startedAt + hook.timeoutMs
-    const cut = this.#cutOff(abort)
-    try {
-      while (!cut.signal.aborted && performance.now() < deadline) {
-        const exit = await exitWithin(running, READY_POLL_MS, cut.signal)
-        if (exit) {
-          await killLeftovers(running.family)
-          await failpoint('publish.background_ended_early')
-          return await this.#ended(running, exit, 'exit')
-        }
-        if ((statSync(logs.stdout, { throwIfNoEntry: false })?.size ?? 0) > 0) {
-          void running.exited.then(() => this.#context.bell.wake())
-          return undefined
-        }
-      }
-      if (cut.signal.aborted) return undefined // endBackground() ends it.
-      return await this.#ended(running, await endForeground(running, abort), 'timeout')
-    } finally {
-      cut.done()
-    }
-  }
-
-  /**
-   * The background hooks that have exited since the last call, and whose leftovers are killed.
-   * @param isOver with which exit; the others stay as if they ran
-   */
-  async reap(isOver: (exit: Exit) => boolean = () => true): Promise<HookEnd[]> {
-    if (!this.hasBackground) return []
-    await sleep(0) // Exits that have come are noted.
-    const over = this.#background.flatMap((running) => {
-      const exit = this.#exits.get(running)
-      return exit && isOver(exit) ? [{ running, exit }] : []
-    })
-    await Promise.all(over.map(({ running }) => killLeftovers(running.family)))
-    if (over.length > 0) await failpoint('publish.background_reaped')
-    return await Promise.all(over.map(({ running, exit }) => this.#ended(running, exit, 'exit')))
-  }
-
-  /**
-   * Ends every background hook, in three phases. Throws CannotEnd when one survives, behind the ends of the others.
-   * @param early foreground hooks that need them remain: the background hooks are not done, and run again with those
-   */
-  async *endBackground(abort: AbortSignal, early = false): AsyncGenerator<HookEnd, void> {
-    const { stop, log } = this.#context
-    this.onStep(Math.max(0, ...this.#background.map(({ hook }) => Math.max(hook.timeoutMs, hook.graceMs))))
-    const cut = this.#cutOff(abort)
-    const budget = { capMs: stop.capMs, over: cut.signal }
-    const ends: HookEnd[] = []
-    let failure: unknown
-    try {
-      for await (const { running, exit, killed } of terminateHooks([...this.#background], budget, log)) {
-        const cutShort = killed && (abort.aborted || stop.drain.aborted)
-        ends.push(await this.#ended(running, exit, early || cutShort ? 'interrupt' : 'asked'))
-      }
-    } catch (error) {
-      failure = error
-    } finally {
-      cut.done()
-    }
-    yield* ends
-    if (failure !== undefined) throw failure
-  }
-
   /** Ends the warm host. */
   async close(): Promise<void> {
     const host = await this.#host?.catch(() => undefined)
     if (this.#context.stop.force.aborted) await host?.kill()
     else await host?.stop()
-  }
-
-  async #ended(running: RunningHook, exit: Exit, cause: EndCause): Promise<HookEnd> {
-    const index = this.#background.indexOf(running)
-    if (index >= 0) this.#background.splice(index, 1)
-    await running.recorded
-    return endOf(running, exit, cause)
   }
 
   async #usableHost(): Promise<HookHost> {
@@ -244,49 +140,6 @@ export class HookSequence {
     const scope = { home: owner.home, parentId: owner.processId, runnerId, containment }
     return HookHost.start(scope, this.#cwd, join(this.#cwd, 'logs', 'hook-host.log'))
   }
-
-  /** Aborts with `abort`, or when a drain leaves a running hook no time. */
-  #cutOff(abort: AbortSignal): { signal: AbortSignal; done: () => void } {
-    const { stop } = this.#context
-    const over = new AbortController()
-    let timer: NodeJS.Timeout | undefined
-    // Computed at each change: a handoff may shorten a drain that is under way.
-    const unwatch = stop.watch(() => {
-      clearTimeout(timer)
-      if (Number.isFinite(stop.capMs)) timer = setTimeout(() => over.abort(), stop.capMs)
-    })
-    return {
-      signal: AbortSignal.any([abort, over.signal]),
-      done: () => {
-        clearTimeout(timer)
-        unwatch()
-      },
-    }
-  }
 }
 
 const isOutOfMemory = ({ cause, exit }: HostedEnd) => cause === 'exit' && exit.signal === 'SIGABRT'
-
-function hostedEnd({ cause, ...end }: HostedEnd, processId: string): HookEnd {
-  return { ...end, processId, cause: cause === 'force' ? 'interrupt' : cause }
-}
-
-function endOf({ hook, logs, processId, recorded }: RunningHook, exit: Exit, cause: EndCause): HookEnd {
-  return { hook, exit, cause, logs, processId, recorded }
-}
-
-/** The files for a hook's output: beside the plugins' directories, never inside one. */
-export function logsFor(root: string, hook: Hook, attempt: number): HookLogs {
-  return below(root, logPaths(hook.plugin, hook.name, attempt))
-}
-
-/** The log files of a hook, if they exist; also those of earlier versions. */
-export function keptLogs(root: string, hook: Hook, attempt: number): HookLogs | undefined {
-  const earlier = below(root, earlierLogPaths(hook.plugin, hook.name, attempt))
-  return [logsFor(root, hook, attempt), earlier].find(({ stdout }) => existsSync(stdout))
-}
-
-const below = (root: string, { stdout, stderr }: LogPaths): HookLogs => ({
-  stdout: join(root, stdout),
-  stderr: join(root, stderr),
-})

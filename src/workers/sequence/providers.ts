@@ -9,7 +9,8 @@ import { freeze, handOver } from '../../hooks/hand-over.ts'
 import { readRecords } from '../../hooks/records.ts'
 import { providersOf } from '../../hooks/search.ts'
 import type { WorkerContext } from '../supervise/worker-context.ts'
-import { type HookSequence, logsFor } from './hook-sequence.ts'
+import { logsFor } from './hook-logs.ts'
+import type { HookSequence } from './hook-sequence.ts'
 
 /** The plugins that provide programs. */
 export interface Provide {

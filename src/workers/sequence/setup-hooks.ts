@@ -9,10 +9,13 @@ import { lackingPlugins } from '../../hooks/required-plugins.ts'
 import { describeExit } from '../../hooks/terminate.ts'
 import { needs } from '../../machines/cause.ts'
 import type { WorkerProcessContext } from '../supervise/worker-process.ts'
-import { prepareBinaries, resolvedBinaries } from './binaries.ts'
-import { type HookEnd, type HookSequence, logsFor } from './hook-sequence.ts'
+import { prepareBinaries } from './binaries.ts'
+import type { HookEnd } from './hook-end.ts'
+import { logsFor } from './hook-logs.ts'
+import type { HookSequence } from './hook-sequence.ts'
 import { EXIT_SKIPPED, lastLine } from './hook-settle.ts'
 import { providersAmong } from './providers.ts'
+import { resolvedBinaries } from './resolved-binaries.ts'
 
 /** A background hook that exits with success may leave a browser running for the crawl. */
 export const hasFailed = ({ code }: Exit) => code !== 0 && code !== EXIT_SKIPPED
@@ -70,7 +73,7 @@ export async function runSetupHooks(
     const late = cause === 'timeout' ? `timed out after ${hook.timeoutMs / 1000} s` : ''
     const why = `${hook.name} failed: ${late || lastLine(logs.stderr) || describeExit(exit)}`
     log.warn(`${why} (on ${target.url}, see ${logs.stderr})`)
-    if (hook.background && sequence.runsBefore(hook)) return
+    if (hook.background && sequence.background.runsBefore(hook)) return
     unable.set(hook.plugin, why)
     if (hook.background) down.add(hook.plugin)
   }
@@ -85,17 +88,16 @@ export async function runSetupHooks(
     const cwd = join(crawlDir, hook.plugin)
     mkdirSync(cwd, { recursive: true })
     // While one of its plugin runs, the folder is the account's already.
-    if (!sequence.runsBefore(hook)) {
+    if (!sequence.background.runsBefore(hook)) {
       freeze(cwd)
       handOver(cwd, context.containment.account)
     }
-    const way = hook.background ? 'background' : 'foreground'
-    const end = await sequence[way](scope, hook, cwd, logsFor(crawlDir, hook, 1), abort, claimed)
+    const end = await sequence.run(scope, hook, cwd, logsFor(crawlDir, hook, 1), abort, claimed)
     await end?.recorded
     if (end?.cause === 'interrupt') return { isCutOff: true }
     if (end) judge(end)
     else unable.delete(hook.plugin)
-    for (const ended of await sequence.reap(hasFailed)) judge(ended)
+    for (const ended of await sequence.background.reap(hasFailed)) judge(ended)
   }
   return { isCutOff: false, unable }
 }

@@ -212,7 +212,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'the row of a program says what is run',
-    file: 'src/workers/sequence/binaries.ts',
+    file: 'src/workers/sequence/resolved-binaries.ts',
     find: "if (row?.status !== 'installed' || !isFoundHere(dataDir, row)) continue",
     replacement: "if (row?.status !== 'installed') continue",
     test: 'test/integration/binaries.test.ts',
@@ -220,7 +220,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'the row of a program says what is installed',
-    file: 'src/workers/sequence/binaries.ts',
+    file: 'src/workers/sequence/find-binary.ts',
     find: 'if (required.length === 0 && !isAsked) return',
     replacement: 'if (required.length === 0 && isAsked) return',
     test: 'test/integration/binaries.test.ts',

@@ -1,0 +1,64 @@
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { codeOf } from '../../base/errors.ts'
+import { copiesOfUrl } from '../../db/archived-pages.ts'
+import type { Home } from '../../db/home.ts'
+import { copiesFile, copiesText, listedCopies } from '../../pages/copies.ts'
+import { publishFile } from './publish-file.ts'
+
+/** At most this many copies of one URL are listed. */
+const MOST_COPIES = 100
+
+/** Rewrites a page that does not list its other copies yet. */
+export type Rewrite = (page: { readonly id: string; readonly crawl_id: string }) => Promise<void>
+
+/**
+ * Writes the lists of copies of these URLs, and before that the pages that do not link to theirs yet: what an earlier
+ * list names was looked at then, so that another copy of a page that has a hundred costs one look.
+ */
+export async function writeCopies(home: Home, urls: readonly string[], rewrite: Rewrite): Promise<void> {
+  for (const hash of urls) {
+    const copies = await copiesOfUrl(home.db, hash, MOST_COPIES)
+    const file = copiesFile(hash)
+    const list = join(home.dataDir, file)
+    const before = listedCopies(await readFile(list, 'utf8').catch(() => ''))
+    // The only copy of a list needs no link: it is looked at when there is another.
+    const linked = new Set(before.length < 2 ? [] : before)
+    for (const copy of copies.length < 2 ? [] : copies.filter(({ output_dir }) => !linked.has(output_dir)))
+      await ofOnePage(async () => {
+        if (await lacks(join(home.dataDir, copy.output_dir, 'index.html'), file)) await rewrite(copy)
+      })
+    await publishFile(
+      list,
+      copiesText(
+        copies.map(({ sealed_at, outcome, output_dir }) => ({ sealedAt: sealed_at, outcome, path: output_dir })),
+      ),
+    )
+  }
+}
+
+/** A page whose file cannot be read or written keeps no other from its list; `verify` names it. */
+async function ofOnePage(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!['EISDIR', 'EACCES', 'EPERM', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) throw error
+  }
+}
+
+/** A page names what it is shown with at its very end, behind its packed copies. */
+const END_BYTES = 4_096
+
+/** Is the page there, and without this script? */
+async function lacks(page: string, script: string): Promise<boolean> {
+  const file = await open(page).catch(() => undefined)
+  if (!file) return false
+  try {
+    const { size } = await file.stat()
+    const end = Buffer.alloc(Math.min(END_BYTES, size))
+    await file.read(end, 0, end.length, size - end.length)
+    return !end.toString('latin1').includes(script)
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,78 @@
+import { isExecutable } from '../../base/find-program.ts'
+import { isTrusted } from '../../base/trusted-settings.ts'
+import type { BinaryRow } from '../../db/binaries.ts'
+import type { Context } from '../../engine/handlers.ts'
+import type { AskedAs } from '../../hooks/ask-program.ts'
+import type { HookSettings } from '../../hooks/discover.ts'
+import { isOlder, notFound, sha256Of, tooOld, versionOf } from '../../hooks/look-up.ts'
+import { isSearchable, providersOf, searchByAsking, searchFiles, type Wanted } from '../../hooks/search.ts'
+import { isFoundHere, requestNote } from './noted-binaries.ts'
+import type { Provide } from './providers.ts'
+
+/** Where something lies; its version where that is known without running it. */
+type WhereFound = NonNullable<ReturnType<typeof searchFiles>>
+export type Found = Pick<BinaryRow, 'abspath' | 'version' | 'sha256' | 'message'>
+
+/**
+ * Looks a program up, and has a plugin provide it when it is missing or too old.
+ * @param required the requirements of this name; none when a hook asked for it
+ * @returns where it is; no path, and why, when it is nowhere
+ */
+export async function findBinary(
+  dataDir: string,
+  row: BinaryRow,
+  required: readonly Wanted[],
+  settings: HookSettings,
+  provide: Provide,
+  tick: Context,
+  as: AskedAs,
+): Promise<Found> {
+  const { name, min_version } = row
+  const isAsked = isTrusted(dataDir, ...requestNote({ ...row, minVersion: min_version }))
+  const allowed = new Set(required.flatMap(({ binary }) => binary.binproviders.split(',')))
+  // Its row says by whom it may be installed, and whoever wrote that may be a stranger.
+  const binproviders = required.length === 0 ? row.binproviders : [...allowed].join()
+  const missing = (message: string): Found => ({ abspath: '', version: '', sha256: '', message })
+  if (name === '' || binproviders === '') return missing('no provider is allowed')
+  if (required.length === 0 && !isAsked) return missing('no plugin here has asked for it')
+  const asked = { setting: undefined, name, binproviders, minVersion: min_version, rules: {} }
+  const wanted = required.length > 0 ? required : [{ binary: asked, name, plugin: '', tree: '' }]
+  const minimums = wanted.map(({ binary }) => binary.minVersion).sort((a, b) => (isOlder(a || '0', b || '0') ? -1 : 1))
+  const look = async (abspath: string, version?: string) => ({
+    abspath,
+    version: version ?? (isExecutable(abspath) ? await versionOf(abspath, as) : ''),
+  })
+  const hint = isFoundHere(dataDir, row) ? row.abspath : ''
+  const there = await search(wanted, hint, settings, as)
+  const found = there && (await look(there.abspath, there.version))
+  const suffices = found && !isOlder(found.version, minimums.at(-1)!)
+  const provided = suffices ? undefined : await provide.ask({ ...row, binproviders }, tick)
+  const best = provided === undefined ? found : await look(provided)
+  if (!best) {
+    const isCertain = wanted.every(({ binary }) =>
+      providersOf(binary.binproviders).every((one) => isSearchable(one) || provide.serves(one)),
+    )
+    return missing(isCertain ? notFound(wanted[0]!) : '')
+  }
+  if (isOlder(best.version, minimums[0]!)) return missing(tooOld(name, best.version, minimums[0]!))
+  return { ...best, sha256: await sha256Of(best.abspath), message: '' }
+}
+
+/** Where a requirement is: in a place of its providers, where a hook said, or where those know who are asked. */
+async function search(
+  wanted: readonly Wanted[],
+  hint: string,
+  settings: HookSettings,
+  as: AskedAs,
+): Promise<WhereFound | undefined> {
+  for (const one of wanted) {
+    const found = searchFiles(one, settings)
+    if (found) return found
+  }
+  if (isExecutable(hint)) return { abspath: hint }
+  for (const one of wanted) {
+    const found = await searchByAsking(one, settings, as)
+    if (found) return found
+  }
+  return undefined
+}
