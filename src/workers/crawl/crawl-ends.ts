@@ -5,10 +5,13 @@ import { kyselySql } from '../../db/database.ts'
 import { transact } from '../../db/retry.ts'
 import { type OpenSnapshots, openSnapshots } from '../../db/snapshots.ts'
 import { ClaimLost } from '../../engine/claimed.ts'
+import { ENDED, type Ended } from '../../engine/outcome.ts'
 import { cancelCrawls } from '../../machines/commands.ts'
+import { crawlMachine } from '../../machines/crawl.ts'
 import type { CrawlClaim, crawlQueue, Owner } from '../../machines/queues.ts'
 import { writeCrawlPage } from '../index/index-pages.ts'
 import { reconcilePages } from '../repair/reconcile-pages.ts'
+import type { WorkerContext } from '../supervise/worker-context.ts'
 
 type CrawlQueue = ReturnType<typeof crawlQueue>
 
@@ -61,17 +64,20 @@ export async function releaseCrawl(
   })
 }
 
+const SPENT = `given up: ${crawlMachine.states.started.giveUp.after} attempts at this crawl did not finish`
+
 /** Seals a crawl that ended its workers too often, with the pages it has, and says so on its page. */
 export async function giveUpCrawl(
-  { home }: Owner,
+  { owner: { home }, log }: Pick<WorkerContext, 'owner' | 'log'>,
   queue: CrawlQueue,
   claim: CrawlClaim,
-  message: string,
-): Promise<void> {
+): Promise<Ended> {
+  log.error(`crawl ${claim.id}: ${SPENT}`)
   await transact(home.db, async (tx) => {
-    await queue.on(kyselySql(tx)).update(claim, { message })
+    await queue.on(kyselySql(tx)).update(claim, { message: SPENT })
     await cancelCrawls({ db: tx, dataDir: home.dataDir }, [claim.id])
   })
   await failpoint('publish.crawl_given_up')
   await reconcilePages(home, [claim.id])
+  return ENDED
 }

@@ -8,6 +8,7 @@ import { snapshotWorkers } from '../supervise/sizes.ts'
 import { workerActor } from '../supervise/worker-actor.ts'
 import { workerPool } from '../supervise/worker-pool.ts'
 import type { WorkerProcessContext } from '../supervise/worker-process.ts'
+import { giveUpCrawl } from './crawl-ends.ts'
 import { runCrawl } from './run-crawl.ts'
 
 /** The CrawlWorker: claims crawls one after another and supervises the SnapshotWorkers that archive their pages. */
@@ -34,9 +35,8 @@ export async function crawlWorker(context: WorkerProcessContext): Promise<void> 
   const lane = { context, queue, pool, first, sequence }
   await workerActor(context, {
     queue,
-    tick: async (claim, tick, isGivenUp) => {
-      return await runCrawl(lane, claim, tick, isGivenUp)
-    },
+    tick: async (claim, tick, isGivenUp) =>
+      isGivenUp ? await giveUpCrawl(context, queue, claim) : await runCrawl(lane, claim, tick),
     // The snapshot workers own their claims; they notice at their next claim that the crawl is no longer ours.
     onTickException: async (claim, error) => {
       await Array.fromAsync(sequence.background.end(AbortSignal.abort()))

@@ -3,38 +3,29 @@ import { join } from 'node:path'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Context } from '../../engine/handlers.ts'
 import { ENDED, type Ended, RELEASED } from '../../engine/outcome.ts'
-import { crawlMachine } from '../../machines/crawl.ts'
 import type { CrawlClaim } from '../../machines/queues.ts'
 import { writeCrawlPage } from '../index/index-pages.ts'
 import { hasSetupHooks } from '../sequence/setup-hooks.ts'
 import { endFormerWorkers } from '../supervise/reap.ts'
 import { closeWorkers, passOnStops } from '../supervise/worker-pool.ts'
 import { type CrawlInWork, type CrawlLane, carryOut, mayBegin } from './carry-out.ts'
-import { giveUpCrawl, releaseCrawl } from './crawl-ends.ts'
+import { releaseCrawl } from './crawl-ends.ts'
 import { CrawlPageWriter } from './crawl-page-writer.ts'
 import { planCrawl, STARTED } from './crawl-plan.ts'
 import { PoolWatch } from './pool-watch.ts'
 import { Services } from './services.ts'
 import { sayWhatIsLeftOut, startCrawl } from './start-crawl.ts'
 
-const SPENT = `given up: ${crawlMachine.states.started.giveUp.after} attempts at this crawl did not finish`
-
 /**
  * Works on one claimed crawl to its end: turns the first part of its list into snapshots, runs its set-up hooks, has
  * SnapshotWorkers archive the pages while the rest of the list becomes snapshots, and seals when none is open or to
  * come. It releases the crawl instead on a drain, or when the open pages are paused or out of scope. Throws ClaimLost
  * when another worker owns the row by now.
- * @param isGivenUp seals the crawl with the pages it has, because no attempt got a single page further
  */
-export async function runCrawl(lane: CrawlLane, claim: CrawlClaim, tick: Context, isGivenUp: boolean): Promise<Ended> {
-  const { context, queue, pool } = lane
-  const { owner, stop, log } = context
+export async function runCrawl(lane: CrawlLane, claim: CrawlClaim, tick: Context): Promise<Ended> {
+  const { pool, context } = lane
+  const { owner, stop } = context
   mkdirSync(join(owner.home.dataDir, claim.row.output_dir), { recursive: true })
-  if (isGivenUp) {
-    log.error(`crawl ${claim.id}: ${SPENT}`)
-    await giveUpCrawl(owner, queue, claim, SPENT)
-    return ENDED
-  }
   const crawl = await begin(lane, claim, tick)
   const endPassing = passOnStops(pool, stop)
   let state = STARTED
