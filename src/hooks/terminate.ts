@@ -17,7 +17,7 @@ export interface EndBudget {
   readonly over: AbortSignal
 }
 
-export interface Ended {
+export interface BackgroundEnd {
   readonly running: RunningHook
   readonly exit: Exit
   /** We killed it: it neither exited by itself nor after our SIGTERM. */
@@ -33,7 +33,7 @@ export async function* terminateHooks(
   hooks: readonly RunningHook[],
   budget: EndBudget,
   log: Log,
-): AsyncGenerator<Ended, void> {
+): AsyncGenerator<BackgroundEnd, void> {
   if (hooks.length === 0) return
   log.debug(`SIGTERM to ${hooks.length} background hook${hooks.length > 1 ? 's' : ''} of ${hooks[0]!.url}`)
   const ends = await Promise.allSettled(hooks.map((running) => terminateHook(running, budget, log)))
@@ -41,7 +41,7 @@ export async function* terminateHooks(
   for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
-async function terminateHook(running: RunningHook, budget: EndBudget, log: Log): Promise<Ended> {
+async function terminateHook(running: RunningHook, budget: EndBudget, log: Log): Promise<BackgroundEnd> {
   const { timeoutMs, graceMs } = running.hook
   const patience = Math.max(graceMs, running.startedAt + timeoutMs - performance.now())
   const waitMs = Math.min(patience, budget.capMs)

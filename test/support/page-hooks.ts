@@ -11,7 +11,7 @@ import { carryOut } from '../../src/workers/page/carry-out.ts'
 import { Findings } from '../../src/workers/page/findings.ts'
 import type { PageInWork } from '../../src/workers/page/page-in-work.ts'
 import type { PageState } from '../../src/workers/page/page-state.ts'
-import { plan, type Step } from '../../src/workers/page/plan.ts'
+import { type PageStep, plan } from '../../src/workers/page/plan.ts'
 import { recovered } from '../../src/workers/page/recovered.ts'
 import type { HookEnd } from '../../src/workers/sequence/hook-end.ts'
 import { tree } from './work-trees.ts'
@@ -88,7 +88,7 @@ export async function runHooks(hooks: readonly Hook[], { losesHost = false, miss
   let state = recovered(claimed(hooks, missing), { rows, logged, published: new Set(), begunAt: undefined })
   for (const hook of hooks) if (hook.background) state = after(state, { what: 'running', hook })
   for (let next = plan(state); !WAYS.includes(next.do); next = plan(state))
-    state = await carryOut(page, state, next as Step)
+    state = await carryOut(page, state, next as PageStep)
   const ends = changes.map(({ result, event, output }) => [result.plugin, event, output])
   return { ran, ends, untold, steps }
 }

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { uuidv7 } from '../../src/base/ids.ts'
 import { Log } from '../../src/base/log.ts'
 import type { RunningHook } from '../../src/hooks/launch.ts'
-import { type Ended, terminateHooks } from '../../src/hooks/terminate.ts'
+import { type BackgroundEnd, terminateHooks } from '../../src/hooks/terminate.ts'
 import { CannotEnd } from '../../src/processes/cannot-end.ts'
 import { MARKER } from '../../src/processes/family.ts'
 import { noFreezer, whileFrozen } from '../support/frozen.ts'
@@ -23,7 +23,7 @@ function background(): RunningHook & { readonly pid: number } {
 it.skipIf(noFreezer)(`one that cannot be ended costs nobody its end ${noFreezer || ''}`, async () => {
   const [first, stuck, last] = [background(), background(), background()]
   const budget = { capMs: Number.POSITIVE_INFINITY, over: new AbortController().signal }
-  const ended: Ended[] = []
+  const ended: BackgroundEnd[] = []
   const end = async () => {
     for await (const one of terminateHooks([first, stuck, last], budget, new Log('test', () => {}))) ended.push(one)
   }

@@ -56,7 +56,7 @@ export async function updateArchiveIndex(home: Home, rewrite: Rewrite): Promise<
   }
 }
 
-interface Step {
+interface IndexStep {
   readonly state: IndexState
   /** Where the next step begins; null after the last step. */
   readonly next: ChangeCursor | null
@@ -68,7 +68,7 @@ async function takeStep(
   tx: Database,
   server: string | null,
   after: ChangeCursor | undefined,
-): Promise<Step> {
+): Promise<IndexStep> {
   const before = readState(dataDir, server)
   const { changes, next, settled } = await pageChanges(tx, after ?? before.cursor, BATCH)
   if (changes.length === 0) return { state: before, next: null }

@@ -16,7 +16,7 @@ import { awaitTurn } from './host-manners.ts'
 import type { PageInWork } from './page-in-work.ts'
 import { permissionFor } from './page-refusal.ts'
 import { type HookOfPage, hooksAt, type PageState } from './page-state.ts'
-import type { Step } from './plan.ts'
+import type { PageStep } from './plan.ts'
 import { recovered } from './recovered.ts'
 import { run, runJob, settled, withReaped } from './run-hooks.ts'
 import { lookForFile, retryMs, settle } from './settle.ts'
@@ -27,7 +27,7 @@ import type { Unrun } from './told.ts'
  * of the page: trouble of the machine or the database, a process that cannot be ended.
  * @returns the page as it is then
  */
-export async function carryOut(page: PageInWork, state: PageState, next: Step): Promise<PageState> {
+export async function carryOut(page: PageInWork, state: PageState, next: PageStep): Promise<PageState> {
   const { context, claim, sequence, results, services, tick } = page
   switch (next.do) {
     case 'end former':
@@ -104,7 +104,7 @@ async function begin(page: PageInWork, state: PageState, firstIn: string | undef
 /** Queues results again. Their ends go first: the next owner would take them for those of its own. */
 async function repeat(
   { context, claim, tree, results }: PageInWork,
-  { hooks, others }: Extract<Step, { do: 'repeat' }>,
+  { hooks, others }: Extract<PageStep, { do: 'repeat' }>,
 ): Promise<Record<string, string[]>> {
   await results.write()
   const rows = [...hooks.map(({ result }) => result), ...others]

@@ -3,7 +3,7 @@ import { alike, causeOf, isConsequence, isUnreachable, neededBy, needs } from '.
 import type { FinalStatus } from '../../machines/results.ts'
 
 /** The end of a hook, as it is reported. */
-export interface Ending {
+export interface ReportedEnd {
   readonly event: 'succeed' | 'empty' | 'skip' | 'fail' | 'delay' | 'interrupt'
   readonly output: string
 }
@@ -65,7 +65,7 @@ export class Consequences {
    * consequence of that one; so does any other failure of a plugin that only requests the page, as long as nothing was
    * received. A hook whose input is missing because another one found none is reported as having found nothing, too.
    */
-  told<End extends Ending>(plugin: string, end: End): End {
+  told<End extends ReportedEnd>(plugin: string, end: End): End {
     const { event, output } = end
     const lost = event === 'skip' ? neededBy(output) : undefined
     if (lost !== undefined && this.#empty.has(lost) && !this.#failed.has(lost))

@@ -1,6 +1,6 @@
 import type { Hook } from '../../hooks/discover.ts'
 import type { FinalStatus, ResultRow } from '../../machines/results.ts'
-import type { Ending } from './consequences.ts'
+import type { ReportedEnd } from './consequences.ts'
 
 /** A page in work, as far as it matters to what happens next: plain data, made by `recovered` and `after` alone. */
 export interface PageState {
@@ -96,8 +96,8 @@ export interface EndState {
 export type HookOfPage = HookState & { readonly result: ResultRow }
 
 /** The end of a hook as it is reported. `wait`: like what it needs, it is tried again later. */
-export interface Told extends Omit<Ending, 'event'> {
-  readonly event: Ending['event'] | 'wait'
+export interface Told extends Omit<ReportedEnd, 'event'> {
+  readonly event: ReportedEnd['event'] | 'wait'
   readonly json?: unknown
 }
 

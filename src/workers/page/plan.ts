@@ -7,10 +7,10 @@ import { type Unrun, unrunIn } from './told.ts'
 const RESTART_MS = 2_000
 
 /** What is to be done with a page. */
-export type Next = Step | Way
+export type Next = PageStep | Way
 
 /** What leads on. */
-export type Step =
+export type PageStep =
   | { readonly do: 'end former'; readonly processes: readonly string[] }
   /** Limits, robots.txt, the turn of its host. */
   | { readonly do: 'ask' }

@@ -8,7 +8,7 @@ import { busyIn } from '../../machines/busy.ts'
 import { forgetAttempts } from '../../machines/queues.ts'
 import { queueBinaries } from '../sequence/binaries.ts'
 import type { HookEnd } from '../sequence/hook-end.ts'
-import { settleHooks, type Verdict } from '../sequence/hook-settle.ts'
+import { type HookVerdict, settleHooks } from '../sequence/hook-settle.ts'
 import { after } from './after.ts'
 import { areOfAllFiles } from './hashed-files.ts'
 import { keepAway } from './host-manners.ts'
@@ -68,7 +68,7 @@ export function lookForFile({ tree }: Pick<PageInWork, 'tree'>, state: PageState
   return isAsked ? after(state, { what: 'file', isThere: tree.hasFile('staticfile') }) : state
 }
 
-interface Ended {
+interface EndOfOne {
   readonly one: HookOfPage
   readonly end: HookEnd
 }
@@ -76,9 +76,9 @@ interface Ended {
 async function judged(
   { tree, context }: PageInWork,
   state: PageState,
-  ended: readonly Ended[],
+  ended: readonly EndOfOne[],
   jobIsOver: boolean,
-): Promise<Verdict[]> {
+): Promise<HookVerdict[]> {
   const hooks = ended.map(({ one }) => one.hook)
   const rest = hooksAt(state, 'open', 'logged', 'running').filter(({ hook }) => !hooks.includes(hook))
   const { owner, settings } = context
@@ -102,7 +102,7 @@ async function take(
   state: PageState,
   one: HookOfPage,
   end: HookEnd,
-  { records, ...verdict }: Verdict,
+  { records, ...verdict }: HookVerdict,
 ): Promise<PageState> {
   const { context, claim, results, findings, tree } = page
   const { hook, result } = one

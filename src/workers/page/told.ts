@@ -1,13 +1,13 @@
 import { own } from '../../base/own.ts'
 import { neededBy } from '../../machines/cause.ts'
 import { after } from './after.ts'
-import { Consequences, type Ending } from './consequences.ts'
+import { Consequences, type ReportedEnd } from './consequences.ts'
 import { type HookOfPage, hooksAt, mayRetry, type PageState, type Told } from './page-state.ts'
 
 /** A hook that ends without running. */
 export interface Unrun {
   readonly one: HookOfPage
-  readonly end: Ending
+  readonly end: ReportedEnd
   /** The next owner would end it in the same way. */
   readonly isTold: boolean
 }
@@ -35,7 +35,7 @@ interface Around {
   readonly isDue: boolean
 }
 
-function unrunEnd(state: PageState, one: HookOfPage, { isFirst, isDue }: Around): Ending | undefined {
+function unrunEnd(state: PageState, one: HookOfPage, { isFirst, isDue }: Around): ReportedEnd | undefined {
   const { whyNot, unable } = state
   const { plugin } = one.hook
   if (whyNot?.kind === 'given up') return { event: 'fail', output: whyNot.reason }
@@ -55,7 +55,7 @@ function unrunEnd(state: PageState, one: HookOfPage, { isFirst, isDue }: Around)
  * How the end of a hook is reported. Temporary failures have an end. When a hook misses what is tried again later, it
  * comes again, too.
  */
-export function told<End extends Ending>(state: PageState, one: HookOfPage, end: End): Omit<End, 'event'> & Told {
+export function told<End extends ReportedEnd>(state: PageState, one: HookOfPage, end: End): Omit<End, 'event'> & Told {
   const needed = end.event === 'skip' ? neededBy(end.output) : undefined
   const waiting = state.hooks.filter(({ at, isWaiting }) => at === 'postponed' || isWaiting)
   if (needed !== undefined && waiting.some(({ hook }) => hook.plugin === needed)) return { ...end, event: 'wait' }

@@ -12,11 +12,11 @@ export class NoSpace extends Error {
 
 /**
  * Was it the hook's own files that filled the disk? They are removed: if there is room then, it would fill that again.
- * @param hasRoom is there enough space to begin a page?
+ * @param hasSpace is there enough space to begin a page?
  */
-export async function hasFilledDisk(tree: WorkTree, plugin: string, hasRoom: () => boolean): Promise<boolean> {
+export async function hasFilledDisk(tree: WorkTree, plugin: string, hasSpace: () => boolean): Promise<boolean> {
   await tree.discard(plugin)
-  return !isFull(tree.root) && hasRoom()
+  return !isFull(tree.root) && hasSpace()
 }
 
 /** The outcome of a publication; where it is the hook's own files that leave no space, that is the error. */
@@ -24,8 +24,8 @@ export async function orFilled(
   published: PublishedFiles | Error,
   tree: WorkTree,
   plugin: string,
-  hasRoom: () => boolean,
+  hasSpace: () => boolean,
 ): Promise<PublishedFiles | Error> {
-  const isItsOwn = isOutOfSpace(published) && (await hasFilledDisk(tree, plugin, hasRoom))
+  const isItsOwn = isOutOfSpace(published) && (await hasFilledDisk(tree, plugin, hasSpace))
   return isItsOwn ? new Error('no space is left for them') : published
 }

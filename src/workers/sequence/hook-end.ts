@@ -2,10 +2,10 @@ import type { PublishedFiles } from '../../db/tables.ts'
 import type { Hook } from '../../hooks/discover.ts'
 import type { HostedEnd } from '../../hooks/hosted-ends.ts'
 import type { Exit, RunningHook } from '../../hooks/launch.ts'
-import type { EndCause, Ending } from './hook-settle.ts'
+import type { EndCause, HookExit } from './hook-settle.ts'
 
 /** The end of one hook, ready to be settled. */
-export interface HookEnd extends Ending {
+export interface HookEnd extends HookExit {
   readonly hook: Hook
   readonly processId: string
   /** By `performance.now()`; undefined when the hook has only just begun. */

@@ -17,7 +17,7 @@ import { dropStaticfileLog, keepStaticfileLog } from './staticfile-log.ts'
 export type EndCause = 'exit' | 'asked' | 'timeout' | 'interrupt'
 
 /** How a hook ended, with what is needed to judge it. */
-export interface Ending extends Printed {
+export interface HookExit extends Printed {
   readonly exit: Exit
   readonly cause: EndCause
   readonly logs: HookLogs
@@ -31,7 +31,7 @@ export interface Ending extends Printed {
 export interface EndedHook {
   readonly hook: Pick<Hook, 'plugin' | 'name' | 'timeoutMs' | 'hosted' | 'mustReport'>
   readonly attempt: number
-  readonly end: Ending
+  readonly end: HookExit
   /** No other hook of this plugin is running or still to run in this round. */
   readonly isLast: boolean
   /** It may be tried again when the server was too busy. */
@@ -40,7 +40,7 @@ export interface EndedHook {
   readonly published?: PublishedFiles | undefined
 }
 
-export interface Verdict {
+export interface HookVerdict {
   readonly event: 'succeed' | 'empty' | 'skip' | 'fail' | 'delay' | 'interrupt'
   readonly output: string
   readonly json?: unknown
@@ -57,17 +57,17 @@ const EXIT_TEMPORARY = 75
  * Judges ended hooks of different plugins by their exits, records and files, and publishes their files. A hook has
  * `succeeded` only when its files are in place; an exit code of 0 does not override what its own record says.
  * @param move as for `WorkTree.publish`
- * @param hasRoom is there enough disk space to begin a page?
+ * @param hasSpace is there enough disk space to begin a page?
  * @returns the verdicts, in the order of `ended`
  */
 export async function settleHooks(
   tree: WorkTree,
   ended: readonly EndedHook[],
   move = false,
-  hasRoom: () => boolean = () => true,
-): Promise<Verdict[]> {
-  const verdicts: Verdict[] = []
-  for (const one of ended) verdicts.push(await verdictOn(tree, one, hasRoom))
+  hasSpace: () => boolean = () => true,
+): Promise<HookVerdict[]> {
+  const verdicts: HookVerdict[] = []
+  for (const one of ended) verdicts.push(await hookVerdict(tree, one, hasSpace))
   // A hook of a user that found nothing may have left a file that says so; ours leave none. It replaces no copy.
   const saysSo = ({ hook, published }: EndedHook) =>
     !hook.hosted && (published !== undefined || !tree.isPublished(hook.plugin))
@@ -86,7 +86,7 @@ export async function settleHooks(
     const verdict = verdicts[index]!
     if (isMade[index]) {
       if (!one.published && !move) keepStaticfileLog(tree, hook.plugin, end, verdict.output)
-      const files = one.published ?? (await orFilled(published.get(hook.plugin)!, tree, hook.plugin, hasRoom))
+      const files = one.published ?? (await orFilled(published.get(hook.plugin)!, tree, hook.plugin, hasSpace))
       verdicts[index] = withFiles(verdict, files)
     } else if ((verdict.event === 'fail' || verdict.event === 'delay') && isLast)
       await tree.setAside(hook.plugin, attemptName(hook.plugin, hook.name, attempt))
@@ -94,19 +94,23 @@ export async function settleHooks(
   return verdicts
 }
 
-async function verdictOn(tree: WorkTree, { hook, end, mayRetry }: EndedHook, hasRoom: () => boolean): Promise<Verdict> {
+async function hookVerdict(
+  tree: WorkTree,
+  { hook, end, mayRetry }: EndedHook,
+  hasSpace: () => boolean,
+): Promise<HookVerdict> {
   const { logs, isQuiet } = end
   const records = await recordsOf(end).catch(() => NO_RECORDS)
   const judged = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook)
   const verdict = mayRetry ? orLater(judged) : judged
   dropIfEmpty(logs.stderr) // Another account has one in any case: it could make none.
   if (verdict.event !== 'fail' || !isFull(tree.root)) return { ...verdict, records }
-  if (await hasFilledDisk(tree, hook.plugin, hasRoom)) return { ...verdict, output: FILLED, records }
+  if (await hasFilledDisk(tree, hook.plugin, hasSpace)) return { ...verdict, output: FILLED, records }
   // A failure says nothing about the hook then, whatever it reports.
   throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
 }
 
-function withFiles(verdict: Verdict, published: PublishedFiles | Error): Verdict {
+function withFiles(verdict: HookVerdict, published: PublishedFiles | Error): HookVerdict {
   if (published instanceof Error) {
     // The files are not to blame: the page waits for disk space, the machine or the database, or was taken away.
     if (isMachineTrouble(published) || isDatabaseAway(published)) throw published
@@ -135,7 +139,7 @@ function orLater(judged: Judgement): Judgement {
 
 const NO_RECORDS: HookRecords = { result: undefined, snapshots: [], tags: [], binaries: [], rejected: 0 }
 
-type Judgement = Pick<Verdict, 'event' | 'output' | 'json'>
+type Judgement = Pick<HookVerdict, 'event' | 'output' | 'json'>
 
 function judge(
   exit: Exit,

@@ -27,7 +27,7 @@ const FORGOTTEN_MS = 1_000
 type WorkMachine = typeof crawlMachine | typeof snapshotMachine
 
 /** What a worker does with the rows that it claims; named as in the engine's actors. */
-export interface Work<M extends WorkMachine, Row> {
+export interface WorkerHandlers<M extends WorkMachine, Row> {
   readonly queue: Queue<M, Row>
   readonly mayClaim?: () => boolean
   readonly warmUp?: () => void
@@ -44,7 +44,7 @@ export interface Work<M extends WorkMachine, Row> {
 /** The actor that each worker process is: a tick owns processes and is over when they are gone. */
 export async function workerActor<M extends WorkMachine, Row>(
   context: WorkerProcessContext,
-  work: Work<M, Row>,
+  work: WorkerHandlers<M, Row>,
 ): Promise<void> {
   const { owner, stop, log, supervised } = context
   const { queue, tick, onTickException, ...options } = work
