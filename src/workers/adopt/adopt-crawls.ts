@@ -31,7 +31,7 @@ export async function adoptCrawls(home: Home, collection: Collection): Promise<M
   return ids
 }
 
-/** What is wrong with a snapshot is said when its turn comes. */
+/** A damaged snapshot is reported when its turn comes. */
 function hasFiles(collection: Collection, snapshot: SourceSnapshot): boolean {
   try {
     return filesOf(collection, snapshot) !== undefined

@@ -57,7 +57,7 @@ export async function releaseCrawl(
   counts: boolean,
 ): Promise<void> {
   await transact(home.db, async (tx) => {
-    // Whoever reschedules a snapshot from outside takes this lock first, and wakes the crawl when no worker has it.
+    // A command that reschedules a snapshot takes this lock first, and wakes the crawl when no worker has it.
     await lockCrawl(tx, claim.id)
     const now = await openSnapshots(tx, claim.id)
     await queue.on(kyselySql(tx)).release(claim, isIdle(now) ? 1_000 * now.rest_s : 0, counts)

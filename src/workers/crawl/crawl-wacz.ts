@@ -61,7 +61,7 @@ export async function writeCrawlWacz(
       log.warn(`crawl ${crawl.id}: ${NAME} lacks ${pages.elsewhere} pages, which are not on this machine`)
     await flush([part])
     renameSync(part, join(folder, NAME))
-    // Who deletes a page takes its files away first, and then this one: one of us sees the other.
+    // A deletion takes the files of its page away first, and then this one: one of us sees the other.
     if (!pages.areThere) rmSync(join(folder, NAME), { force: true })
     await flush([folder])
   } catch (error) {

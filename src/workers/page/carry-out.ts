@@ -65,7 +65,7 @@ export async function carryOut(page: PageInWork, state: PageState, next: PageSte
 async function ask({ context, claim, crawl, settings, tick }: PageInWork, state: PageState): Promise<PageState> {
   const { owner } = context
   const { db } = owner.home
-  // One that was begun is finished, after a pause or in a further attempt, too.
+  // A page that was begun is finished, after a pause or in a further attempt, too.
   if (claim.state === 'queued' && (await isFull(db, crawl)) && (await resultsOfPage(db, claim.id)).length === 0) {
     const reason = `not begun: the crawl has reached its --max-size, ${sizeText(crawl.max_size)}`
     return after(state, { what: 'refused', whyNot: { kind: 'beyond', reason } })

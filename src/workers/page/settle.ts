@@ -126,7 +126,7 @@ async function take(
     await forgetAttempts(context.owner.home.db, claim)
   }
   if (waitMs !== undefined && busyIn(verdict.json)) await keepAway(context.owner, claim.row.url, page.settings, waitMs)
-  // What ended in an earlier round is read when the tree is opened.
+  // The tree has read the ends of earlier rounds when it was opened.
   if (state.stage === 'open') {
     findings.add(records)
     // Our own hooks print what they find.

@@ -20,7 +20,7 @@ const BATCH = 500
 export async function reconcileWork(home: Home, page: Page): Promise<void> {
   const tree = treeOf(home, page)
   await transact(home.db, async (tx) => {
-    // Whoever reopens such a page locks its crawl first.
+    // A command that reopens such a page locks its crawl first.
     await lockCrawlsOf(tx, [page.id])
     const now = await snapshotById(tx, page.id)
     if (now?.status === 'paused' || now?.status === 'sealed') await tree.reconcile()

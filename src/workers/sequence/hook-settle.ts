@@ -130,7 +130,7 @@ function withFiles(verdict: HookVerdict, published: PublishedFiles | Error): Hoo
 const isServed = ({ event, json }: Judgement) =>
   event === 'fail' && typeof (json as { served?: unknown } | null | undefined)?.served === 'string'
 
-/** What a server was too busy for is tried again: what it sent instead is not the page. */
+/** A hook whose server was too busy runs again: the answer that it got is not the page. */
 function orLater(judged: Judgement): Judgement {
   const busy = busyIn(judged.json)
   const isOver = judged.event === 'succeed' || judged.event === 'empty' || judged.event === 'fail'
@@ -157,7 +157,7 @@ function judge(
     return { event: 'delay', output: said.output || complaint || 'it failed temporarily' }
   if (cause === 'asked' ? !endedAsAsked(exit) : exit.code !== 0) {
     const end = `it ended with ${describeExit(exit)}`
-    // What it said last is no reason, when it was killed.
+    // Its last line is no reason when it was killed.
     const why = exit.signal ? [end, complaint].filter(Boolean).join(': ') : complaint || end
     return { event: 'fail', output: (result?.status === 'failed' && result.output) || why, json: result?.json }
   }

@@ -101,7 +101,7 @@ export class Lanes {
     return await over
   }
 
-  /** What stops the process, stops every lane. */
+  /** A stop of the process stops every lane. */
   #stop(): void {
     const { drain, force, capMs, isExplained } = this.#process.stop
     for (const { supervised } of this.#open.values()) {
