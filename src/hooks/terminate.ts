@@ -27,7 +27,8 @@ export interface BackgroundEnd {
 /**
  * Ends background hooks in three phases (ArchiveBox's worker.py): SIGTERM to all trees at once; a parallel wait, for
  * each up to the rest of its own timeout, and at least its grace: a browser that has served for hours still has its
- * profile to write; SIGKILL for those that remain. Throws CannotEnd when one survives, but only behind what is known of the others.
+ * profile to write; SIGKILL for those that remain. Throws CannotEnd when one survives, but only behind what is known of
+ * the others.
  */
 export async function* terminateHooks(
   hooks: readonly RunningHook[],

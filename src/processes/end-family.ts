@@ -10,8 +10,8 @@ export interface FamilyEnd<T> {
 }
 
 /**
- * Ends a family politely: SIGTERM to all its members, the youngest first; a wait, as long as the caller grants one; then
- * SIGKILL for the whole family, or for what it left behind.
+ * Ends a family politely: SIGTERM to all its members, the youngest first; a wait, as long as the caller grants one;
+ * then SIGKILL for the whole family, or for what it left behind.
  * @param untilEnded waits for the end of those that were asked; undefined when it did not come in time
  */
 export async function endFamily<T>(

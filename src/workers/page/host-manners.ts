@@ -62,7 +62,7 @@ async function isPrivate(hostname: string): Promise<boolean> {
   if (answer !== undefined) return answer
   const { lookup } = await import('node:dns/promises')
   const addresses = lookup(hostname, { all: true }).then((found) => found.map(({ address }) => address))
-  // An unknown process counts as somebody else's.
+  // A host whose address is unknown counts as somebody else's.
   const found = await Promise.race([addresses.catch(() => []), wait(LOOK_UP_MS, [], { ref: false })])
   const isOwn = found.length > 0 && found.every(isPrivateAddress)
   if (known.size >= MOST_KNOWN) known.clear()
