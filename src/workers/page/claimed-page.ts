@@ -31,26 +31,14 @@ export async function takeUp(
   tick: Context,
   givenUp: string | undefined,
 ): Promise<{ readonly page: PageInWork; readonly claimed: PageState }> {
-  const { owner, runnerId, log, containment } = context
+  const { owner, runnerId, containment } = context
   const { home } = owner
   const { row } = claim
-  const ofCrawl = crawlSettings(home.dataDir, context.settings, crawl.config)
-  const { plugins } = ofCrawl
-  const asked = pageSettings(home.dataDir, context.settings, ofCrawl, row.settings, (why) =>
-    log.warn(`page ${row.url}: ${why}; it counts as not set`),
-  )
-  const hooks = selectHooks(plugins, 'Snapshot', asked, crawl.config.plugins, row.url)
-  const setUp = selectHooks(plugins, 'CrawlSetup', ofCrawl.texts, crawl.config.plugins)
-  const binaries = await resolvedBinaries(home, [...hooks, ...setUp], asked)
-  const missing = new Map([...lackingPlugins(plugins, asked, binaries.missing), ...binaries.missing])
-  const settings = { ...asked, ...binaries.settings }
+  const asked = await whatToRun(context, claim, crawl)
+  const { hooks, settings, daemons, serving } = asked
   const results = new PageResults(owner, claim)
   const tree = new WorkTree(join(home.dataDir, row.output_dir), () => results.confirm(), containment.account)
   mkdirSync(tree.root, { recursive: true })
-  const daemons = new Set(setUp.filter(({ background }) => background).map(({ plugin }) => plugin))
-  const own = new Set(plugins.filter(({ builtIn }) => builtIn).map(({ name }) => name))
-  // Our own browser is started again by its hook, and our own hooks visit the page again.
-  const serving = [...daemons].filter((plugin) => !own.has(plugin))
   const served = { home, id: crawl.id, workerId: context.parentId, unable: crawl.unable }
   const target = {
     dataDir: home.dataDir,
@@ -59,7 +47,7 @@ export async function takeUp(
     snapshotId: row.id,
     snapDir: tree.work,
     publishedDir: tree.root,
-    earlierDir: earlierDir(home.dataDir, claim, asked),
+    earlierDir: earlierDir(home.dataDir, claim, asked.settingsOfPage),
     depth: row.depth,
     url: row.url,
   }
@@ -68,25 +56,16 @@ export async function takeUp(
   const page: PageInWork = {
     ...{ context, claim, crawl, tick, sequence, tree, results, retries },
     hooks,
-    settings: asked,
+    settings: asked.settingsOfPage,
     scope: { home, parentId: owner.processId, runnerId, containment, target, settings },
     services: new CrawlServices(served, daemons, new Set(serving)),
     findings: new Findings(),
   }
-  const isAskedFor = ({ plugin }: Hook) => crawl.config.plugins?.includes(plugin) ?? false
-  const needsService = ({ plugin }: Hook) => [...withRequired(hooks, [plugin])].some((name) => daemons.has(name))
   const claimed: PageState = {
     stage: 'claimed',
     former: row.before.former,
     whyNot: givenUp === undefined ? undefined : { kind: 'given up', reason: givenUp },
-    hooks: hooks.map(
-      (hook): HookState => ({
-        hook,
-        at: hook.needsFile && !isAskedFor(hook) ? 'late' : 'open',
-        lacks: missing.get(hook.plugin),
-        needsService: needsService(hook),
-      }),
-    ),
+    hooks: hookStates(asked, crawl),
     unable: crawl.unable,
     serving,
     mostRetries: retries.most,
@@ -96,6 +75,47 @@ export async function takeUp(
     stop: { how: 'none', isExplained: false },
   }
   return { page, claimed }
+}
+
+/** The hooks of a page by its settings, those of its crawl included, and what they need. */
+async function whatToRun(
+  { owner: { home }, settings, log }: WorkerProcessContext,
+  { row }: SnapshotClaim,
+  crawl: CrawlOfPage,
+) {
+  const ofCrawl = crawlSettings(home.dataDir, settings, crawl.config)
+  const { plugins } = ofCrawl
+  const settingsOfPage = pageSettings(home.dataDir, settings, ofCrawl, row.settings, (why) =>
+    log.warn(`page ${row.url}: ${why}; it counts as not set`),
+  )
+  const hooks = selectHooks(plugins, 'Snapshot', settingsOfPage, crawl.config.plugins, row.url)
+  const setUp = selectHooks(plugins, 'CrawlSetup', ofCrawl.texts, crawl.config.plugins)
+  const binaries = await resolvedBinaries(home, [...hooks, ...setUp], settingsOfPage)
+  const daemons = new Set(setUp.filter(({ background }) => background).map(({ plugin }) => plugin))
+  const own = new Set(plugins.filter(({ builtIn }) => builtIn).map(({ name }) => name))
+  return {
+    settingsOfPage,
+    settings: { ...settingsOfPage, ...binaries.settings },
+    hooks,
+    missing: new Map([...lackingPlugins(plugins, settingsOfPage, binaries.missing), ...binaries.missing]),
+    daemons,
+    // Our own browser is started again by its hook, and our own hooks visit the page again.
+    serving: [...daemons].filter((plugin) => !own.has(plugin)),
+  }
+}
+
+function hookStates(
+  { hooks, missing, daemons }: Awaited<ReturnType<typeof whatToRun>>,
+  { config }: CrawlOfPage,
+): HookState[] {
+  const isAskedFor = ({ plugin }: Hook) => config.plugins?.includes(plugin) ?? false
+  const needsService = ({ plugin }: Hook) => [...withRequired(hooks, [plugin])].some((name) => daemons.has(name))
+  return hooks.map((hook) => ({
+    hook,
+    at: hook.needsFile && !isAskedFor(hook) ? 'late' : 'open',
+    lacks: missing.get(hook.plugin),
+    needsService: needsService(hook),
+  }))
 }
 
 /** The folder of the latest other copy of its URL, whose files are used again where they are the same. */
