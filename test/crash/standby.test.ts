@@ -68,7 +68,7 @@ describe('run --standby', () => {
     const heir = home.start(['run', '--standby'])
     await heir.says(/leading \(term 1\)/)
     const newer = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'gate.asked=sleep:1500' } })
-    await heir.says(/that of the newer runner, to which the lead was handed over/)
+    await heir.says(/SIGTERM: that of the newer runner, which takes over/)
     await newer.says(/leading \(term 2\)/)
     newer.signal('SIGTERM')
     expect((await newer.finished()).code).toBe(0)
