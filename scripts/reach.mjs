@@ -4,24 +4,10 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './prepare.mjs'
 
-const SERVER = 'for the verb `server`, which is to come: it shares the runner with `run` and `add --run`'
-/** What may be there although nothing reaches it yet, and why. */
-const EXCEPTIONS = {
-  currentRow: SERVER,
-  currentCommand: SERVER,
-  commandIsNewest: SERVER,
-  commandOwnsRuntimeStack: SERVER,
-  standbyUntilLeaderNeeded: SERVER,
-  standbyUntilRuntimeStackNeeded: SERVER,
-}
-
 const reports = await Promise.all([unused('--production'), unused()])
 const found = new Set(reports.flatMap(({ issues }) => issues.flatMap(named)))
-const left = [...found].filter((line) => !(nameIn(line) in EXCEPTIONS))
-const needless = Object.keys(EXCEPTIONS).filter((name) => ![...found].some((line) => nameIn(line) === name))
-for (const line of left) console.log(`nothing reaches ${line}`)
-for (const name of needless) console.log(`${name} is reached, or gone: it is no exception any more`)
-process.exitCode = left.length + needless.length > 0 ? 1 : 0
+for (const line of found) console.log(`nothing reaches ${line}`)
+process.exitCode = found.size > 0 ? 1 : 0
 
 /** What knip finds, as its JSON report. */
 function unused(...mode) {
@@ -39,8 +25,4 @@ function named({ file, ...kinds }) {
   return Object.entries(kinds).flatMap(([kind, issues]) =>
     Array.isArray(issues) ? issues.map(({ name }) => (kind === 'files' ? file : `${file}: ${name}`)) : [],
   )
-}
-
-function nameIn(line) {
-  return line.split(': ')[1]
 }

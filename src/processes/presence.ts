@@ -4,7 +4,7 @@ import type { Home } from '../db/home.ts'
 import { lastRowOfPid, liveRowById, liveRowOf } from '../db/process-rows.ts'
 import { identityIn, type LiveRow, liveRows } from '../db/processes.ts'
 import { MARKER } from './family.ts'
-import { identityOf, livenessOf, ownIdentity, type ProcessIdentity } from './identity.ts'
+import { identityOf, livenessOf, type ProcessIdentity } from './identity.ts'
 import { bootId } from './proc.ts'
 
 export type Presence = 'there' | 'unseen' | 'gone'
@@ -48,11 +48,6 @@ export async function presentRows(home: Home): Promise<LiveRow[]> {
 export async function rowByPid(home: Home, pid: number): Promise<LiveRow | undefined> {
   const identity = await identityOf(pid)
   return (identity && (await liveRowOf(home, identity))) ?? (await lastRowOfPid(home, pid))
-}
-
-/** Our own row; undefined when this process is not registered. For the `server` verb. */
-export async function currentRow(home: Home): Promise<LiveRow | undefined> {
-  return await liveRowOf(home, await ownIdentity())
 }
 
 /** The id of the open row of the process that started us (a hook, say), by the mark in our environment. */

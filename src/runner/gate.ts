@@ -27,11 +27,20 @@ export interface GateOptions extends EvictOptions {
   readonly prepared: () => Promise<void>
 }
 
-export type Passed =
-  | Promoted
-  | { readonly term?: undefined; readonly why: 'superseded' | 'drained' | 'forced' | 'lost' }
-  /** Somebody whom the database does not know keeps the data dir: there is no promotion. */
-  | { readonly term?: undefined; readonly why: 'held'; readonly error: AppError }
+/** Why there is no promotion. */
+export interface Unpromoted {
+  readonly term?: undefined
+  readonly why: 'superseded' | 'drained' | 'forced' | 'lost'
+}
+
+/** Somebody whom the database does not know keeps the data dir. */
+export interface Held {
+  readonly term?: undefined
+  readonly why: 'held'
+  readonly error: AppError
+}
+
+export type Passed = Promoted | Unpromoted | Held
 
 /**
  * The single-runner gate. The newest runner wins, by the database's order of registrations; it is promoted only when

@@ -9,8 +9,7 @@ const HOLD_OFF: Backoff = { baseMs: 10_000, maxMs: 300_000 }
 const WINDOW_MINUTES = 10
 
 /** A leader that may keep the lead for a while. */
-export interface LeadHoldOff {
-  readonly leader: LiveRow
+export type LeadHoldOff = LiveRow & {
   readonly leftSeconds: number
   /** How often runners of our own supervisor were superseded lately. */
   readonly takeovers: number
@@ -31,5 +30,5 @@ export async function holdOffToRespect(home: Home): Promise<LeadHoldOff | undefi
   const takeovers = superseded.filter((startedUnder) => kinship(mine, startedUnder) < distance).length
   if (takeovers === 0) return undefined
   const leftSeconds = backoff(takeovers, HOLD_OFF) / 1_000 - (leader.led_s ?? 0)
-  return leftSeconds > 0 ? { leader, leftSeconds, takeovers } : undefined
+  return leftSeconds > 0 ? { ...leader, leftSeconds, takeovers } : undefined
 }

@@ -2,15 +2,16 @@ import { Bell, untilLate } from '../base/abort.ts'
 import { EXIT } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { demote, isHandoffRequested, type Place } from '../db/runners.ts'
-import { candidacyOf } from './candidacy.ts'
+import { type Candidacy, candidacyOf, whenSuperseded } from './candidacy.ts'
 import { exitOnDefects } from './defects.ts'
+import type { Unpromoted } from './gate.ts'
 import { HANDOFF_SHARE } from './heartbeat.ts'
 import type { Ended, Run, RunOptions, Why } from './options.ts'
 import { OutageMonitor } from './outage-monitor.ts'
 import { register } from './register.ts'
 import { FORCED_BOUND_MS, resign } from './resign.ts'
 import { Signals } from './signals.ts'
-import { type Stood, standBy } from './stand-by.ts'
+import { type Ready, standBy } from './stand-by.ts'
 import { throughOutages } from './through-outages.ts'
 
 /** How long a runner that is told to stop before it leads waits for the database. */
@@ -21,14 +22,10 @@ const SILENT_MS = 2_000
  * passes the gate, and only when every older one is really gone.
  */
 export async function run(options: RunOptions): Promise<Ended> {
-  const { home, log, settings, runForMs, parentId, handoffGraceMs, isWatched } = options
-  const { STOP_SECONDS } = settings.config
-  exitOnDefects(log)
+  exitOnDefects(options.log)
   const bell = new Bell()
-  const orphanMs = parentId === null ? undefined : handoffGraceMs * HANDOFF_SHARE
-  const stopMs = STOP_SECONDS === undefined ? undefined : STOP_SECONDS * 1_000
-  const signals = new Signals(bell, log, { runForMs, orphanMs, stopMs, isWatched })
-  const here: Run = { ...options, bell, signals, outage: new OutageMonitor(home, log) }
+  const signals = new Signals(bell, options.log, boundsOf(options))
+  const here: Run = { ...options, bell, signals, outage: new OutageMonitor(options.home, options.log) }
   let code: number = EXIT.failed
   try {
     const why = await throughOutages(here, () => registered(here))
@@ -44,49 +41,74 @@ export async function run(options: RunOptions): Promise<Ended> {
  * before it led: whoever hands over stays until the newer one leads.
  */
 async function registered(run: Run): Promise<Why> {
-  const { id, home, signals } = run
-  const stopped = () => (signals.stop.force.aborted ? 'forced' : 'drained')
-  const found = await beforeLeading(run, candidacyOf(run))
-  if (found === 'stopped') return stopped()
-  let candidacy = found
-  const me = await beforeLeading(run, register(run, candidacy.standby))
-  if (me === 'stopped') return stopped()
-  if (!me) return 'superseded'
+  const begun = await beforeLeading(run, begin(run))
+  if ('why' in begun) return begun.why
+  const { me } = begun
   run.outage.over()
-  for (;;) {
+  for (let { candidacy } = begun; ; candidacy = whenSuperseded(candidacy)) {
     const stood = await beforeLeading(run, standBy(run, me, candidacy))
-    if (stood === 'stopped') return stopped()
     const why = stood.term ? await leadOnce(run, me, stood) : stood.why
-    // One that stood still until a newer runner woke it has lost its lead and was asked for it: not for us to leave.
-    const { yieldsLead } = candidacy
-    const isLent = why === 'superseded' || (yieldsLead && why === 'lost' && (await isHandoffRequested(home, id)))
-    if (!isLent || (!stood.term && stood.isSucceeded)) return why
-    const demoted = await demote(home, id, !yieldsLead)
-    await failpoint('shutdown.demoted')
-    // What ended that lead has no say in the next.
-    if (!signals.newRound(demoted?.handoffSignal ?? true)) return stopped()
-    if (!demoted) return 'lost'
-    candidacy = { ...candidacy, standby: true, waitsFor: yieldsLead ? 'others' : 'newer' }
+    if (why === 'succeeded') return 'superseded'
+    if (!(await isTakenFrom(run, candidacy, why))) return why
+    const end = await stepAside(run, candidacy)
+    if (end) return end
   }
+}
+
+async function begin(run: Run): Promise<{ readonly me: Place; readonly candidacy: Candidacy } | Unpromoted> {
+  const candidacy = await candidacyOf(run)
+  const me = await register(run, candidacy.reasons.length > 0)
+  return me ? { me, candidacy } : { why: 'superseded' }
 }
 
 /**
  * Waits for a step on the way to the lead; once we are told to stop, not for a silent database: nothing of us works
  * yet, and the next runner closes our row.
  */
-async function beforeLeading<T>({ signals, log }: Run, step: Promise<T>): Promise<T | 'stopped'> {
-  const { drain } = signals.stop
-  if (await untilLate(step, SILENT_MS, drain)) return await step
-  log.warn('what is under way does not end, as when the database is silent: leaving without it')
-  return 'stopped'
+async function beforeLeading<T>(run: Run, step: Promise<T>): Promise<T | Unpromoted> {
+  if (await untilLate(step, SILENT_MS, run.signals.stop.drain)) return await step
+  run.log.warn('what is under way does not end, as when the database is silent: leaving without it')
+  return { why: whyStopped(run) }
 }
 
 /** One term. The data dir is ours until nothing of it works any more. */
-async function leadOnce(run: Run, me: Place, { term, lock, prepared }: Extract<Stood, { lock: unknown }>) {
+async function leadOnce(run: Run, me: Place, { term, lock, prepared }: Ready): Promise<Why> {
   try {
     const { lead, containment } = await prepared
     return await lead({ ...run, containment }, me, term)
   } finally {
     lock.release()
+  }
+}
+
+/**
+ * Has a newer runner the lead now, or soon? A leader that was stopped hears from the newer one that wakes it that its
+ * lead is lost: when it yields its lead it stands by, and does not register again, to take over.
+ */
+async function isTakenFrom({ home, id }: Run, { yieldsLead }: Candidacy, why: Why): Promise<boolean> {
+  return why === 'superseded' || (why === 'lost' && yieldsLead && (await isHandoffRequested(home, id)))
+}
+
+/** From now on we are in no newer runner's way. @returns why this is our end; undefined: we go on, and wait */
+async function stepAside(run: Run, { yieldsLead }: Candidacy): Promise<Why | undefined> {
+  const demoted = await demote(run.home, run.id, !yieldsLead)
+  await failpoint('shutdown.demoted')
+  // What ended that lead has no say in the next.
+  if (!run.signals.newRound(demoted?.handoffSignal ?? true)) return whyStopped(run)
+  return demoted ? undefined : 'lost'
+}
+
+function whyStopped({ signals }: Run): 'forced' | 'drained' {
+  return signals.stop.force.aborted ? 'forced' : 'drained'
+}
+
+/** When it stops by itself, and how long a stop may take, in ms. */
+function boundsOf({ settings, runForMs, parentId, handoffGraceMs, isWatched }: RunOptions) {
+  const { STOP_SECONDS } = settings.config
+  return {
+    runForMs,
+    orphanMs: parentId === null ? undefined : handoffGraceMs * HANDOFF_SHARE,
+    stopMs: STOP_SECONDS === undefined ? undefined : STOP_SECONDS * 1_000,
+    isWatched,
   }
 }

@@ -1,60 +1,57 @@
 import { messageOf } from '../base/errors.ts'
-import { demote, type Place } from '../db/runners.ts'
+import { demote, goToGate, type Place } from '../db/runners.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { isTransient } from '../processes/spawned.ts'
-import { type Candidacy, waitForTurn } from './candidacy.ts'
-import { type Passed, type Promoted, passGate } from './gate.ts'
+import type { Candidacy } from './candidacy.ts'
+import { type Promoted, passGate, type Unpromoted } from './gate.ts'
 import type { Run } from './options.ts'
 import { type Prepared, prepare } from './prepare.ts'
+import { REASONS } from './reasons-to-wait.ts'
+import { type WaitOptions, waitWhile } from './wait-while.ts'
 import { beatWhileWaiting } from './waiting-heartbeat.ts'
 
-/** A term, with what its leader needs; or why there is none. */
-export type Stood =
-  | (Promoted & { readonly prepared: Promise<Prepared> })
-  | (Exclude<Passed, Promoted | { why: 'held' }> & {
-      /** The newer runner, to which we have handed over, leads. */
-      readonly isSucceeded?: boolean
-    })
+/** A term, with what its leader needs. */
+export type Ready = Promoted & { readonly prepared: Promise<Prepared> }
+
+/** Why there is none; `succeeded`: we have handed over, and the newer runner leads. */
+export type Unready = Unpromoted | { readonly term?: undefined; readonly why: 'succeeded' }
 
 /**
  * Waits for our turn, and passes the gate. A runner that waits for others stands by again while somebody unknown holds
  * the data dir. Throws AppError when an older runner cannot be ended, or the data dir stays held from one that takes
  * over.
  */
-export async function standBy(run: Run, me: Place, candidacy: Candidacy): Promise<Stood> {
+export async function standBy(run: Run, me: Place, candidacy: Candidacy): Promise<Ready | Unready> {
   const { home, log, outage, signals } = run
   const heart = beatWhileWaiting(run)
-  let prepared: Promise<Prepared> | undefined
-  const onAsked = async () => {
-    prepared ??= prepare(run)
-  }
-  const away = (error: unknown) => {
-    if (isDatabaseAway(error)) outage.seen(error)
-    else if (isTransient(error)) log.warn(`looking for who leads: ${messageOf(error)}; trying again`)
-    else throw error
+  let begun: Promise<Prepared> | undefined
+  const prepared = () => {
+    begun ??= prepare(run)
+    return begun
   }
   const options = {
     ...run,
     stop: heart.stop,
     waitsFor: heart.waitsFor,
-    away,
-    onAsked,
-    prepared: async () => {
-      prepared ??= prepare(run)
-      await prepared
+    away: (error: unknown) => {
+      if (isDatabaseAway(error)) outage.seen(error)
+      else if (isTransient(error)) log.warn(`looking for who leads: ${messageOf(error)}; trying again`)
+      else throw error
     },
+    onAsked: async () => void prepared(),
+    prepared: async () => void (await prepared()),
   }
   try {
-    if (candidacy.standby) await onAsked()
+    if (candidacy.reasons.length > 0) void prepared()
     for (let said = false; ; said = true) {
-      const place = await waitForTurn(options, me, candidacy)
-      if (!place) return { why: 'superseded', isSucceeded: true }
-      if (candidacy.waitsFor === 'newer') signals.expectNone()
+      const place = await ourTurn(options, me, candidacy)
+      if (place === 'succeeded') return { why: place }
+      if (candidacy.reasons.includes('for a newer one to lead')) signals.expectNone()
       const passed = await passGate(options, place)
-      if (passed.term) return { ...passed, prepared: prepared ?? prepare(run) }
+      if (passed.term) return { ...passed, prepared: prepared() }
       if (heart.lost.aborted && !signals.stop.drain.aborted) return { why: 'lost' }
       if (passed.why !== 'held') return passed
-      if (candidacy.waitsFor !== 'others') throw passed.error
+      if (!candidacy.reasons.includes('for others')) throw passed.error
       if (!said) log.warn(`${passed.error.message}: standing by`)
       heart.waitsFor(passed.error.message)
       if (!(await demote(home, me.id))) return { why: 'lost' }
@@ -62,4 +59,26 @@ export async function standBy(run: Run, me: Place, candidacy: Candidacy): Promis
   } finally {
     heart.end()
   }
+}
+
+/**
+ * Waits while there is a reason to, or until we are told to stop.
+ * @returns our place in line at the gate; `succeeded` when our turn will not come, since a newer runner leads
+ */
+async function ourTurn(
+  options: WaitOptions & Pick<Run, 'home'>,
+  me: Place,
+  { reasons, ownerId }: Candidacy,
+): Promise<Place | 'succeeded'> {
+  if (reasons.length === 0) return me
+  const { home, stop } = options
+  let hasPassed = false
+  for (const name of reasons) {
+    const silent = await waitWhile(REASONS[name], { home, me, ownerId }, options)
+    if (silent === 'succeeded') return silent
+    hasPassed ||= silent.some(({ standby }) => !standby)
+  }
+  if (stop.drain.aborted) return me
+  // To go before a newer runner that has fallen silent we become the newest.
+  return await goToGate(home, me, hasPassed)
 }

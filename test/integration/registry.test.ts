@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { currentRow, rowByPid, startedBy } from '../../src/processes/presence.ts'
+import { rowByPid, startedBy } from '../../src/processes/presence.ts'
 import { killTree, poll, signalRow, terminate, waitForEnd } from '../../src/processes/registry/end.ts'
 import { ancestorsOf, childrenOf, descendantsOf, parentOf, rootOf } from '../../src/processes/registry/relatives.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -47,13 +47,7 @@ describe('relatives', () => {
   })
 })
 
-describe('the current row', () => {
-  it('is the one of exactly this process; none where it is not registered', async () => {
-    expect((await currentRow(registry.home))?.id).toBe(registry.ownId)
-    await home.query('update process set start_ticks = start_ticks + 1 where id = $1', [registry.ownId])
-    expect(await currentRow(registry.home)).toBeUndefined()
-  })
-
+describe('the row', () => {
   it('of a command that one of ours started names that one as its parent', async () => {
     const { row } = await registry.start('sleep 1000')
     const { code } = await home.run(['init'], { env: { ARCHIVEBOX_PROCESS_ID: row.id } })

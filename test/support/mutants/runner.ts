@@ -149,8 +149,8 @@ export const RUNNER: readonly Mutant[] = [
   {
     name: 'who hands over is gone before the newer one leads',
     file: 'src/runner/run.ts',
-    find: 'if (!isLent || (!stood.term && stood.isSucceeded)) return why',
-    replacement: 'if (!isLent || !yieldsLead) return why',
+    find: 'if (!(await isTakenFrom(run, candidacy, why))) return why',
+    replacement: 'if (!(await isTakenFrom(run, candidacy, why)) || !candidacy.yieldsLead) return why',
     test: 'test/crash/challenger-leaves.test.ts',
     only: 'whichever step of the gate it had come to',
   },
@@ -172,10 +172,10 @@ export const RUNNER: readonly Mutant[] = [
   },
   {
     name: 'a standby takes a leader that has just died for one that it cannot see',
-    file: 'src/runner/standby-until.ts',
+    file: 'src/runner/wait-while.ts',
     find: "(await presenceOf(home, row)) !== 'unseen'",
     replacement: "(await presenceOf(home, row)) === 'there'",
     test: 'test/integration/ownership.test.ts',
-    only: 'does not wait for one that has ended',
+    only: 'does not last for one that has ended',
   },
 ]

@@ -1,0 +1,79 @@
+import type { Bell } from '../base/abort.ts'
+import type { Log } from '../base/log.ts'
+import type { Stop } from '../base/stop.ts'
+import type { Home } from '../db/home.ts'
+import { identityIn, type LiveRow } from '../db/processes.ts'
+import { livenessOf } from '../processes/identity.ts'
+import { presenceOf } from '../processes/presence.ts'
+import type { Reason, Waiter } from './reasons-to-wait.ts'
+import { Silence } from './silence.ts'
+
+/** The kernel is asked so often whether a process has ended. */
+const LOOK_MS = 100
+/** How often a database that is away is looked for. */
+const AWAY_MS = 500
+
+export interface WaitOptions {
+  readonly log: Log
+  readonly stop: Stop
+  readonly bell: Bell
+  /** Called with the reason why we wait, and with null when there is none any more. */
+  readonly waitsFor: (reason: string | null) => void
+  /** Called when a query failed; throws what waiting does not mend. */
+  readonly away: (error: unknown) => void
+}
+
+/**
+ * Waits for as long as a process that shows signs of life is in the way, and says so once. The end of a process of this
+ * machine is noticed within 0.1 s, however it ended; of another machine within `lookMs`; one that stands still is
+ * passed when its own trust in its lead is over.
+ * @returns those in the way that have fallen silent: they still exist, and somebody has to end them; none when we were
+ *   told to stop. `succeeded`: a newer runner leads
+ */
+export async function waitWhile(
+  { inTheWay, says, lookMs }: Reason,
+  waiter: Waiter,
+  { log, stop, bell, waitsFor, away }: WaitOptions,
+): Promise<readonly LiveRow[] | 'succeeded'> {
+  const silence = new Silence()
+  let last: LiveRow | undefined
+  while (!stop.drain.aborted) {
+    try {
+      const rows = await inTheWay(waiter)
+      if (rows === 'succeeded') return rows
+      const silent = rows.filter((row) => silence.hasFallenOn(row))
+      const row = rows.findLast((each) => !silent.includes(each))
+      if (!row) {
+        waitsFor(null)
+        sayWhatEnded(log, last, silent)
+        return silent
+      }
+      const reason = says(row)
+      if (!last) log.info(reason)
+      waitsFor(reason)
+      last = row
+      await untilGone(waiter.home, row, lookMs, bell, stop)
+    } catch (error) {
+      away(error)
+      await bell.wait(AWAY_MS, stop.drain)
+    }
+  }
+  return []
+}
+
+function sayWhatEnded(log: Log, last: LiveRow | undefined, silent: readonly LiveRow[]): void {
+  for (const { pid } of silent)
+    log.warn(`pid ${pid} has fallen silent (stopped, or cut off from the database): going before it`)
+  if (last && silent.length === 0) log.info(`pid ${last.pid} is out of the way: resuming`)
+}
+
+/** Returns when the process has ended, which the kernel tells; or when its row is worth another look. */
+async function untilGone(home: Home, row: LiveRow, lookMs: number, bell: Bell, stop: Stop): Promise<void> {
+  const identity = identityIn(row)!
+  const isSeen = (await presenceOf(home, row)) !== 'unseen'
+  const end = performance.now() + lookMs
+  while (performance.now() < end && !stop.drain.aborted) {
+    if (isSeen && (await livenessOf(identity)) === 'gone') return
+    await bell.wait(Math.min(LOOK_MS, lookMs), stop.drain)
+  }
+}
