@@ -3,6 +3,7 @@ import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Home } from '../db/home.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
+import type { ActorPool } from '../engine/actor-pool.ts'
 import { writeArchivePage } from '../workers/index/index-pages.ts'
 
 const EVERY_MS = 1_900
@@ -22,6 +23,8 @@ export class ArchivePageWriter {
   /** There may be something to write. */
   #isDue = false
   #notBefore = 0
+  /** The changes of the workers that the page has for certain. */
+  #changesWritten: number | undefined
 
   constructor(home: Home, log: Log) {
     this.#home = home
@@ -44,5 +47,12 @@ export class ArchivePageWriter {
     })
     this.#isDue = isBusy || !isComplete
     this.#notBefore = begun + Math.max(EVERY_MS, (performance.now() - begun) / SHARE)
+  }
+
+  /** Writes it once more on leaving, unless that was done and the workers have changed nothing since. */
+  async writeLast({ changes, used }: Pick<ActorPool, 'changes' | 'used'>): Promise<void> {
+    if (changes === this.#changesWritten) return
+    await this.write(used, true)
+    this.#changesWritten = changes
   }
 }

@@ -1,7 +1,6 @@
 import { untilLate } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import { CHANNELS, listen } from '../db/notifications.ts'
 import { markDraining, recordContainment } from '../db/processes.ts'
 import type { Place } from '../db/runners.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
@@ -10,22 +9,13 @@ import { reconcileSchedules } from '../machines/reconcile-schedules.ts'
 import { openCrawls } from '../machines/scope.ts'
 import { releaseContainment } from '../processes/containment/containment.ts'
 import { isTransient } from '../processes/spawned.ts'
-import { Scheduled } from '../workers/crawl/scheduled.ts'
-import { Reconciler } from '../workers/repair/reconciler.ts'
-import { Upkeep } from '../workers/repair/upkeep.ts'
-import { reapRunner } from '../workers/supervise/reap.ts'
-import { crawlWorkers } from '../workers/supervise/sizes.ts'
-import type { WorkerContext } from '../workers/supervise/worker-context.ts'
-import { closeWorkers, passOnStops, troubleOf, workerPool } from '../workers/supervise/worker-pool.ts'
-import { ArchivePageWriter } from './archive-page-writer.ts'
-import { DiskMonitor } from './disk-monitor.ts'
 import { Guardian } from './guardian.ts'
 import { Heartbeat } from './heartbeat.ts'
-import { Liveness } from './liveness.ts'
+import { type Leader, startLeader } from './leader.ts'
 import { watchLoop } from './loop-watchdog.ts'
 import type { LeadOptions, Why } from './options.ts'
 import type { Term } from './promote.ts'
-import { oneAtATime, startSideJobs } from './side-jobs.ts'
+import { SILENT_MS, shutDown } from './shut-down.ts'
 import type { Signals } from './signals.ts'
 
 /** The poll is the safety net under the notifications. */
@@ -34,12 +24,6 @@ const POLL_MS = 5_000
 const SOON_MS = 20_000
 /** How often a database that is away is looked for. */
 const AWAY_POLL_MS = 500
-/** How long a stop waits for a statement that is under way: the database may be silent. */
-const SILENT_MS = 1_000
-/** How long what is left to do when the last worker is gone may take; and while the database is silent. */
-const LAST_MS = { answers: 15_000, isSilent: 1_000 } as const
-/** A stop that takes longer says what it waits for, so often. */
-const SAY_MS = 5_000
 
 /**
  * One leadership, from promotion to resignation. It keeps as many CrawlWorkers as there are crawls due, wakes them, and
@@ -69,7 +53,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     await failpoint('lead.recovered')
     if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
     if (!guardian) return 'maintained'
-    const leader = start(options, context, heart, guardian)
+    const leader = startLeader(options, context, heart, guardian)
     hasStarted = true
     let why: Why
     try {
@@ -85,67 +69,6 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     // What cannot be released now, the next runner reaps.
     await releaseContainment(containment).catch(() => {})
     forgetPersonas(containment.account)
-  }
-}
-
-/** What a leader has while it leads. */
-type Leader = ReturnType<typeof start>
-
-function start(options: LeadOptions, context: WorkerContext, heart: Heartbeat, guardian: Guardian) {
-  const { home, log, bell, settings, concurrency, outage, livenessFile } = options
-  const size = crawlWorkers(settings.config, concurrency)
-  const pool = workerPool(context, { kind: 'crawl', size, slots: concurrency })
-  passOnStops(pool, context.stop)
-  const scheduled = new Scheduled(context)
-  const listener = listen(home.databaseUrl, context.runnerId, {
-    [CHANNELS.work]: () => {
-      if (guardian.isUp) pool.wake() // The round counts first what is due.
-      scheduled.look()
-      bell.wake()
-    },
-    [CHANNELS.runner]: () => void heart.beat(),
-  })
-  const reconciler = new Reconciler(context)
-  const upkeep = new Upkeep(context)
-  const page = new ArchivePageWriter(home, log)
-  const disk = new DiskMonitor(home.dataDir, settings.config.DISK_FLOOR, log)
-  const liveness = new Liveness(livenessFile)
-  const inTurn = oneAtATime()
-  const jobs = {
-    reconciling: () => inTurn(() => reconciler.whenDue()),
-    'the archive’s page': () => inTurn(() => page.write(pool.busy > 0, false)),
-    schedules: () => inTurn(() => scheduled.whenDue()),
-    upkeep: () => upkeep.whenDue(),
-    'disk space': () => heart.isBlockedBy(disk.look() ?? troubleOf(pool)),
-    'the liveness file': () => liveness.touch(),
-  }
-  let endJobs: (() => Promise<void>) | undefined
-  const startJobs = () => {
-    endJobs ??= startSideJobs(jobs, (name, error) => {
-      if (isDatabaseAway(error)) outage.seen(error)
-      else log.warn(`${name}: ${messageOf(error)}; trying again`)
-    })
-  }
-  return {
-    ...options,
-    context,
-    heart,
-    guardian,
-    pool,
-    listener,
-    reconciler,
-    scheduled,
-    upkeep,
-    page,
-    disk,
-    liveness,
-    inTurn,
-    startJobs,
-    endJobs: async () => await endJobs?.(),
-    /** The database did not answer when we were told to stop. */
-    isSilent: false,
-    /** The pool's changes that the archive's page has for certain, once that was written on leaving. */
-    changesWritten: undefined as number | undefined,
   }
 }
 
@@ -183,9 +106,7 @@ async function round(leader: Leader): Promise<boolean> {
   if (await inTurn(() => scheduled.isNear(SOON_MS))) return false
   await inTurn(() => reconciler.beforeLeaving())
   pool.drain() // They leave meanwhile; should this fail, others come.
-  const { changes } = pool
-  await inTurn(() => page.write(pool.used, true))
-  leader.changesWritten = changes
+  await inTurn(() => page.writeLast(pool))
   return true
 }
 
@@ -223,49 +144,4 @@ function whyTold(heart: Heartbeat, { stop: { drain, force } }: Signals): Why {
   if (force.aborted) return 'forced'
   if (heart.handoff) return 'superseded'
   return heart.lost && !drain.aborted ? 'lost' : 'drained'
-}
-
-/**
- * Ends what was started, in the opposite order: jobs and workers, then what they left behind. When the former cannot
- * be ended, the guardian stays, and ends them when we are gone.
- */
-async function shutDown(leader: Leader): Promise<void> {
-  const { home, log, context, pool, guardian, listener, upkeep, page, disk, liveness, outage, endJobs } = leader
-  const jobsEnded = endJobs()
-  const say = setInterval(() => log.info(whatIsLeft(leader)), SAY_MS)
-  await closeWorkers(pool).finally(() => clearInterval(say))
-  await failpoint('shutdown.workers_gone')
-  // The database may be silent: what does not come to its end in time, the next promotion does.
-  let isOver = false
-  const last = async () => {
-    await jobsEnded
-    if (isOver) return // We may lead again: what has our mark is no remainder then.
-    try {
-      const left = pool.used ? await reapRunner(home, context.runnerId) : undefined
-      if (left) log.warn(left.message)
-    } catch (error) {
-      // Rows that cannot be closed while the database is away are closed by the next promotion.
-      log[isDatabaseAway(error) ? 'debug' : 'error'](`cannot reap what remains: ${messageOf(error)}`)
-    }
-    // A worker may have found something to do before it heard that it shall leave.
-    if (!isOver && leader.changesWritten !== pool.changes)
-      await page.write(pool.used, true).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
-  }
-  liveness.end()
-  disk.look() // What was said of it must not stand when it is over.
-  const written = last()
-  const ms = leader.isSilent || outage.isOn ? LAST_MS.isSilent : LAST_MS.answers
-  if (!(await untilLate(written, ms, context.stop.drain)))
-    log.warn('the database does not answer: leaving without it; the next runner sees to what is left')
-  isOver = true
-  await untilLate(Promise.all([listener.close(), upkeep.end()]), SILENT_MS, context.stop.drain)
-  await guardian.leave()
-}
-
-/** What a stop waits for, in a line. */
-function whatIsLeft({ pool, context, outage }: Leader): string {
-  const { capMs } = context.stop
-  const most = Number.isFinite(capMs) ? `${Math.ceil(capMs / 1_000)} s` : 'what is left of their timeouts'
-  const away = outage.isOn ? '; the database is away' : ''
-  return `waiting for ${pool.size === 1 ? '1 worker' : `${pool.size} workers`} to end; their hooks have ${most}${away}`
 }

@@ -22,6 +22,7 @@ const STEP_FILES = [
   'runner/reap-older.ts',
   'runner/resign.ts',
   'runner/run.ts',
+  'runner/shut-down.ts',
   'workers/sequence/binaries.ts',
   'workers/crawl/crawl-ends.ts',
   'workers/crawl/expand-list.ts',

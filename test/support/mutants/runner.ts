@@ -92,7 +92,7 @@ export const RUNNER: readonly Mutant[] = [
   },
   {
     name: 'a runner is deaf to notifications',
-    file: 'src/runner/lead.ts',
+    file: 'src/runner/leader.ts',
     find: '      bell.wake()',
     replacement: '      void bell',
     test: 'test/integration/queue.test.ts',
