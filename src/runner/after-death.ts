@@ -11,8 +11,8 @@ import { reapRunner } from '../workers/supervise/reap.ts'
 const PATIENCE_MS = 10_000
 
 /**
- * What is left to do in the database for a runner whose processes are all gone: ends its sessions, makes its claims
- * due, closes its rows. What cannot be done in time is left to the next runner.
+ * Does the rest, in the database, for a runner whose processes are all gone: ends its sessions, makes its claims due,
+ * closes its rows. The next runner does what does not get done in time.
  */
 export async function reconcileAfter(databaseUrl: string, runnerId: string, log: Log): Promise<void> {
   const home = homeFromEnvironment(databaseUrl, 'guardian', runnerId, {

@@ -8,8 +8,8 @@ import { writeArchivePage } from '../workers/index/index-pages.ts'
 
 const EVERY_MS = 1_900
 /**
- * The part of the time that is spent on it at most: what takes long (the first update of a large archive, one that a
- * long transaction makes repeat) comes less often. Four cores at work, it is 2 % of them.
+ * The writer spends at most this part of its time on it: an update that takes long (the first one of a large archive,
+ * or one that a long transaction makes repeat) comes less often. With four cores at work, it is 2 % of them.
  */
 const SHARE = 0.08
 
@@ -32,9 +32,9 @@ export class ArchivePageWriter {
   }
 
   /**
-   * @param isBusy is anything worked on at this moment
+   * @param isBusy is any worker at work now
    * @param now do not wait for the next time
-   * Throws when the database is away; what cannot be written is tried again the next time, and nothing is lost.
+   * Throws when the database is away. A page that cannot be written is tried again the next time; nothing is lost.
    */
   async write(isBusy: boolean, now: boolean): Promise<void> {
     const begun = performance.now()

@@ -3,7 +3,7 @@ import type { RunOptions } from './options.ts'
 import { ownerOf } from './ownership.ts'
 import type { ReasonName } from './reasons-to-wait.ts'
 
-/** How a runner comes by the lead, and what becomes of it when a newer one takes it. */
+/** How a runner comes by the lead, and what it does when a newer one takes it. */
 export interface Candidacy {
   /** The command whose daemon we are: we lead only while it may have the runner. */
   readonly ownerId: string | undefined
@@ -14,7 +14,7 @@ export interface Candidacy {
 }
 
 /**
- * What this runner's options, its owner and the recent takeovers say. A daemon belongs to the live command that it
+ * Follows from this runner's options, its owner and the recent takeovers. A daemon belongs to the live command that it
  * works for; a runner that stands on its own, or leaves when its work is done, belongs to nobody.
  */
 export async function candidacyOf(options: RunOptions): Promise<Candidacy> {
@@ -28,12 +28,11 @@ export async function candidacyOf(options: RunOptions): Promise<Candidacy> {
   }
 }
 
-/** The same runner's when a newer one has taken the lead from it, or keeps it from the gate. */
+/** The candidacy of the same runner once a newer one has taken the lead from it, or keeps it from the gate. */
 export function whenSuperseded({ ownerId, yieldsLead }: Candidacy): Candidacy {
   return { ownerId, yieldsLead, reasons: inOrder(ownerId, yieldsLead ? 'for others' : 'for a newer one to lead') }
 }
 
-/** Nothing keeps a runner that is nobody's daemon from its last reason. */
 function inOrder(ownerId: string | undefined, last: ReasonName): ReasonName[] {
   return ownerId === undefined ? [last] : ['for its owner', last]
 }

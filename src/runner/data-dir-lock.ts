@@ -5,12 +5,12 @@ import { sleep } from '../base/abort.ts'
 import { FileLock } from '../base/file-lock.ts'
 import type { Home } from '../db/home.ts'
 
-/** Whoever is first in line has it so soon. */
+/** The first in line has it within this time. */
 const IN_LINE_MS = 100
 
 /**
- * The kernel's lock on the data dir, held for as long as a runner leads and gone with its process, however it dies: it
- * has no time at which it expires. It sees what the database cannot: a leader in another container of this machine, or
+ * The kernel's lock on the data dir. A runner holds it for as long as it leads; it is gone with its process, however
+ * that dies, and never expires. It shows what the database cannot: a leader in another container of this machine, or
  * one that works on this data dir through another database.
  */
 export class DataDirLock {
@@ -22,12 +22,12 @@ export class DataDirLock {
     this.#path = join(dataDir, '.runner.lock')
   }
 
-  /** Gets in line for it in the background: it is ours in the moment that its holder lets go. */
+  /** Gets in line for it in the background: it is ours as soon as its holder lets go. */
   enqueue(): void {
     if (this.#lock || this.#line) return
     const lock = new FileLock(this.#path)
     const taken = lock.acquire().then(() => true)
-    taken.catch(() => {}) // Whoever takes it hears of it.
+    taken.catch(() => {}) // `take` hears of it.
     this.#line = { lock, taken }
   }
 
@@ -47,7 +47,7 @@ export class DataDirLock {
     return true
   }
 
-  /** Who holds it, by what the holder wrote: its pid, its host, and since when. */
+  /** The holder's own words: its pid, its host, and since when it holds it. */
   holder(): string {
     return readFileSync(this.#path, 'utf8').trim() || 'somebody'
   }

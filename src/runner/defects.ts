@@ -2,8 +2,8 @@ import { EXIT } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 
 /**
- * What nobody caught is a defect of ours, after which nothing that we know can be trusted: it is logged, and we leave
- * at once. The guardian ends our workers and hooks, and closes our rows.
+ * Logs an error that nobody caught, and leaves at once: it is a defect of ours, after which we can trust nothing that
+ * we know. The guardian ends our workers and hooks, and closes our rows.
  */
 export function exitOnDefects(log: Log): void {
   const leave = (error: unknown) => {

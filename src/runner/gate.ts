@@ -69,7 +69,7 @@ export async function passGate(options: GateOptions, me: Place): Promise<Passed>
   }
 }
 
-/** One way through; `held`: somebody has the data dir; `look again`: the world has changed meanwhile. */
+/** One attempt to pass. `held`: somebody has the data dir; `look again`: the world has changed meanwhile. */
 async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Promise<Passed | 'held' | 'look again'> {
   const { home, log, stop } = options
   const stopped = () => ({ why: stop.force.aborted ? 'forced' : 'drained' }) as const
@@ -85,7 +85,7 @@ async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Prom
     const onAsked = async () => {
       lock.enqueue()
       await options.onAsked()
-      await rehearse(home).catch(() => {}) // What is wrong shows again.
+      await rehearse(home).catch(() => {}) // A real trouble shows again.
     }
     if (!(await evictOlderRunners({ ...options, onAsked }, me, others))) return 'look again'
     await failpoint('gate.older_gone')
@@ -95,7 +95,7 @@ async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Prom
   const reaped = await reapOlder(home, log, me)
   if (!reaped) return 'look again'
   await failpoint('gate.reaped')
-  // Until now the older one goes on when we leave: what we cannot lead with must be known by now.
+  // Until our promotion the older one leads on if we leave: we must know by now that we can lead.
   await options.prepared()
   if (stop.drain.aborted) return stopped()
   const term = await promote(home, me, reaped, stop.drain)
@@ -107,15 +107,15 @@ async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Prom
 }
 
 /**
- * Asks the database once for what matters when they are gone, since it takes ten times as long to do so for the first
- * time on a connection; nobody leads then.
+ * Asks the database now for what matters when they are gone, and nobody leads: the first time on a connection takes ten
+ * times as long.
  */
 async function rehearse(home: Home): Promise<void> {
   await lostLeaderHere(home)
   await deadClaimants(home, [])
 }
 
-/** What may pass: the index had the last word, or a lock in the database did not come in time. */
+/** Some errors pass: the index had the last word, or a lock in the database did not come in time. */
 function lookAgain(error: unknown): 'look again' {
   if (!isCollision(error) && codeOf(error) !== UNIQUE_VIOLATION) throw error
   return 'look again'

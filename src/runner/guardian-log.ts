@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** Where a guardian logs what it did. */
+/** The log file of a data dir's guardians. */
 export function guardianLog(dataDir: string): string {
   return join(dataDir, 'logs', 'guardian.log')
 }

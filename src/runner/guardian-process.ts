@@ -1,6 +1,6 @@
-// What the guardian becomes when its runner is dead: it ends whatever the runner left behind, and closes its rows. It
-// knows its own runner alone, by mark and identity, so it cannot touch what a newer one has started meanwhile. It
-// begins with little, since speed counts here.
+// The guardian becomes this program when its runner is dead. It ends whatever the runner left behind, and closes its
+// rows. It knows its own runner alone, by mark and identity, so it cannot touch what a newer one has started meanwhile.
+// It imports little at first, since speed counts here.
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../base/failpoint.ts'
@@ -18,7 +18,7 @@ for (const ignored of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(ignor
 const runnerId = process.env[MARKER.guardian] ?? ''
 const dataDir = process.env['DATA_DIR'] ?? ''
 const [pid = 0, startTicks = 0] = process.argv.slice(2, 4).map(Number)
-/** What its shell was told. */
+/** Its shell was told this line. */
 const databaseUrl = readFileSync(0, 'utf8').trim()
 const cgroups = process.argv.slice(4)
 const log = new Log('guardian', toFile(guardianLog(dataDir)))
@@ -28,7 +28,7 @@ void reap()
 
 async function reap(): Promise<void> {
   await failpoint('guardian.noticed')
-  // Where there is no /proc, the end of the pipe is all there is to know.
+  // Without /proc, the end of the pipe must do.
   while (hasProc && (await isSame({ pid, startTicks }))) await delay(LOOK_MS)
   const family = { markers: [`${MARKER.runner}=${runnerId}`], cgroups }
   const found = (await membersOf(family)).length

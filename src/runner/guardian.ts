@@ -38,7 +38,7 @@ export class Guardian {
   #child: ChildProcess | undefined
   #isUp = false
 
-  /** Starts it, without waiting for it: the context's bell rings when it is up. */
+  /** Starts it, and does not wait for it: the context's bell rings when it is up. */
   constructor(context: WorkerContext) {
     this.#context = context
     this.#kept = this.#keep()
@@ -101,7 +101,7 @@ export class Guardian {
       String(startTicks),
     ]
     if (containment.tier === 'cgroup') program.push(containment.path)
-    // Not the marks of what the runner works with: when the runner reaps those, it must spare the guardian.
+    // Without the marks of the runner's workers and hooks: when the runner reaps those, it must spare the guardian.
     const marks = { [MARKER.runner]: undefined, [MARKER.process]: undefined, [MARKER.guardian]: runnerId }
     const env = { ...withoutSecrets(process.env), ...homeEnvironment(owner.home), ...marks }
     const log = guardianLog(owner.home.dataDir)

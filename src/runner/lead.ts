@@ -42,8 +42,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
   let hasStarted = false
   try {
     forgetPersonas(containment.account) // Those of a leader that was killed.
-    // It comes up meanwhile.
-    if (!options.maintenanceOnly) guardian = new Guardian(context)
+    if (!options.maintenanceOnly) guardian = new Guardian(context) // It comes up meanwhile.
     const begun = Promise.all([reconcileSchedules(home.db), recordContainment(home.db, me.id, containment)])
     if (!(await untilLate(begun, SILENT_MS, stop.drain))) {
       await untilLate(heart.hear(), SILENT_MS)
@@ -66,7 +65,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     if (!hasStarted) await guardian?.leave()
     heart.end()
     unwatch()
-    // What cannot be released now, the next runner reaps.
+    // The next runner reaps what cannot be released now.
     await releaseContainment(containment).catch(() => {})
     forgetPersonas(containment.account)
   }
@@ -91,7 +90,7 @@ async function supervise(leader: Leader): Promise<Why> {
   return await whyDrained(leader)
 }
 
-/** Starts and wakes workers for what is due. True: there is nothing left to do, and we were told to leave then. */
+/** Starts and wakes workers for what is due. @returns whether nothing is left to do, and we were told to leave then */
 async function round(leader: Leader): Promise<boolean> {
   const { home, scope, exitOnIdle, outage, heart, guardian, pool, liveness, startJobs, context } = leader
   const { inTurn, reconciler, scheduled, page } = leader
@@ -139,7 +138,7 @@ async function whyDrained(leader: Leader): Promise<Why> {
   return whyTold(heart, signals)
 }
 
-/** Why a lead ends that was told to. */
+/** Why a lead that was told to end does so. */
 function whyTold(heart: Heartbeat, { stop: { drain, force } }: Signals): Why {
   if (force.aborted) return 'forced'
   if (heart.handoff) return 'superseded'

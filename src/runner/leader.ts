@@ -15,7 +15,7 @@ import { Liveness } from './liveness.ts'
 import type { LeadOptions } from './options.ts'
 import { oneAtATime, startSideJobs } from './side-jobs.ts'
 
-/** All that a leader has while it leads. */
+/** The parts of a leader, and what it was given. */
 export type Leader = Parts & ReturnType<typeof jobsBeside>
 type Parts = ReturnType<typeof partsOf>
 

@@ -12,7 +12,7 @@ const FEED_MS = 1_000
  */
 export function watchLoop(): () => void {
   const watchdog = new Watchdog({ afterMs: TRUST_MS })
-  // From the second second on: a lead that is over by then pays for no thread.
+  // Its thread starts after a second: a lead that is over by then does not pay for one.
   const timer = setInterval(() => watchdog.feed(true), FEED_MS).unref()
   return () => {
     clearInterval(timer)

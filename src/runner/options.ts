@@ -15,9 +15,9 @@ export interface RunOptions {
   readonly settings: Settings
   /** The process that started us, when it is one of ours. */
   readonly parentId: string | null
-  /** Leave when nothing is due, running or scheduled in the next moments. */
+  /** Leave when nothing is due or running, nor scheduled for the next moments. */
   readonly exitOnIdle: boolean
-  /** What is worked on. */
+  /** The crawls to work on. */
   readonly scope: WorkScope
   /** The one crawl of the scope, for our row. */
   readonly crawlId: string | undefined
@@ -41,14 +41,14 @@ export interface RunOptions {
   readonly livenessFile: string | undefined
 }
 
-/** What a runner has from its start to its end. */
+/** The options of a runner, and the parts that it has from its start to its end. */
 export interface Run extends RunOptions {
   readonly bell: Bell
   readonly signals: Signals
   readonly outage: OutageMonitor
 }
 
-/** What a leader knows of its machine besides. */
+/** The same, and how this leader contains its hooks. */
 export interface LeadOptions extends Run {
   readonly containment: Containment
 }
@@ -59,9 +59,9 @@ export type WhyEnded = 'idle' | 'maintained' | 'drained' | 'superseded' | 'force
 /** How a run ended. */
 export interface Ended {
   readonly why: WhyEnded
-  /** What made us drain first, as people know it. */
+  /** The first cause of our drain, in words that people know. */
   readonly reason: string | undefined
 }
 
-/** Why a term ended, or there was none. `lost`: it could not know any longer that it leads; through the gate again. */
+/** Why a term ended, or there was none. `lost`: we could no longer know that we lead, and go through the gate again. */
 export type Why = WhyEnded | 'lost'

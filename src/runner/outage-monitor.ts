@@ -5,7 +5,7 @@ import type { Home } from '../db/home.ts'
 
 /** How often a long outage is logged again. */
 const SAY_MS = 60_000
-/** Somebody else may be restarting our own server: for so long it is left to them. */
+/** Somebody else may be restarting our own server: we leave it to them for so long. */
 const REVIVE_AFTER_MS = 1_000
 
 /**

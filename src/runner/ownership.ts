@@ -4,7 +4,8 @@ import type { ProcessType } from '../db/tables.ts'
 import { presentRows } from '../processes/presence.ts'
 import { ancestorsAmong } from '../processes/registry/relatives.ts'
 
-// Who has the runner. Several commands may live side by side on one data dir: a server, its daemon, an `add --run`.
+// The owner of the runner, and its leader. Several commands may live side by side on one data dir: a server, its
+// daemon, an `add --run`.
 
 /** Commands that may own the runner: the newest of them has it. */
 const FOREGROUND_RUNNER_OWNER_TYPES: readonly ProcessType[] = ['server', 'add', 'update']

@@ -39,7 +39,7 @@ export async function promote(
     const term = again ? await termSince(tx, me.id, before) : undefined
     if (term !== undefined) return { number: term, requeued: 0 } as Term
     await limitLockWaits(tx)
-    const claimants = await deadClaimants({ ...home, db: tx }, dead) // From here on all is planned by index.
+    const claimants = await deadClaimants({ ...home, db: tx }, dead) // From here on, plans use the indexes.
     const requeued = claimants.length > 0 ? await requeueClaimsOf(tx, claimants) : 0
     await closeAsLost(tx, dead)
     const number = stopped.aborted ? undefined : await raiseTerm(tx, home.dataDirId, me.id)
@@ -55,9 +55,9 @@ export async function promote(
 class NoTerm extends Error {}
 
 /**
- * Of a runner only the operating system says so, or a silence beyond what it may trust: one that came to the gate since
- * we looked is alive, and leaves or stands by when it sees us. Of what is below other runners the gate has proved it,
- * in other containers, too.
+ * A runner is dead when the operating system says so, or when it has been silent for longer than it may trust its lead.
+ * One that came to the gate since we looked is alive, and leaves or stands by when it sees us. Processes below other
+ * runners are dead: the gate has proved it, in other containers, too.
  */
 async function isDead(home: Home, me: Place, row: LiveRow): Promise<boolean> {
   if (!isRunner(row) && row.runner_id !== null && row.runner_id !== me.id) return true

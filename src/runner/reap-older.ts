@@ -13,14 +13,14 @@ import { stuckPid } from '../workers/supervise/reap.ts'
 
 export interface Reaped {
   readonly open: readonly LiveRow[]
-  /** The ids of those whose processes cannot be ended: their pages wait for them, and nothing else does. */
+  /** The ids of rows whose processes cannot be ended: their pages wait for them, and nothing else does. */
   readonly stuck: ReadonlySet<string>
 }
 
 /**
  * Before the promotion: kills and confirms everything that still carries the mark of an older runner, and ends those
- * runners' database sessions. A runner that is there is spared: one that stands by may have worked before, and what is
- * left of that is not itself.
+ * runners' database sessions. It spares a runner that is there: one that stands by may have worked before, and
+ * the remains of that are not itself.
  * @returns the rows that are open then; undefined, and nothing ended, when another runner has come to the gate
  */
 export async function reapOlder(home: Home, log: Log, me: Place): Promise<Reaped | undefined> {

@@ -38,7 +38,7 @@ export async function run(options: RunOptions): Promise<Ended> {
 
 /**
  * Registers, then leads when it is our turn; and again, when a newer runner has only borrowed the lead, or has ended
- * before it led: whoever hands over stays until the newer one leads.
+ * before it led: a runner that hands over stays until the newer one leads.
  */
 async function registered(run: Run): Promise<Why> {
   const begun = await beforeLeading(run, begin(run))
@@ -89,11 +89,11 @@ async function isTakenFrom({ home, id }: Run, { yieldsLead }: Candidacy, why: Wh
   return why === 'superseded' || (why === 'lost' && yieldsLead && (await isHandoffRequested(home, id)))
 }
 
-/** From now on we are in no newer runner's way. @returns why this is our end; undefined: we go on, and wait */
+/** Gets out of the way of newer runners. @returns why this is our end; undefined: we go on, and wait */
 async function stepAside(run: Run, { yieldsLead }: Candidacy): Promise<Why | undefined> {
   const demoted = await demote(run.home, run.id, !yieldsLead)
   await failpoint('shutdown.demoted')
-  // What ended that lead has no say in the next.
+  // The cause of this end must not end the next lead.
   if (!run.signals.newRound(demoted?.handoffSignal ?? true)) return whyStopped(run)
   return demoted ? undefined : 'lost'
 }

@@ -1,14 +1,14 @@
 import { messageOf } from '../base/errors.ts'
 import { nowAndEvery } from '../engine/every.ts'
 
-/** A look whether there is something to do costs next to nothing. */
+/** Looking whether there is something to do costs next to nothing. */
 const LOOK_MS = 1_000
 
 /**
  * Does each job now and once a second, on a timer of its own, and never twice at once. One that fails is tried again
  * the next time, and takes nobody else along.
  * @param jobs by name
- * @param failed called with what a job threw; while it goes on failing in the same way, once
+ * @param failed called with the error of a job; once, while it goes on failing in the same way
  * @returns ends them: resolves when none is under way any more
  */
 export function startSideJobs(
@@ -34,7 +34,7 @@ export function startSideJobs(
   }
 }
 
-/** Has what it is given done one after the other. */
+/** Makes a function that does the work it is given, one piece after the other. */
 export function oneAtATime(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {

@@ -2,8 +2,8 @@ import { TRUST_MS } from '../db/heartbeats.ts'
 import type { LiveRow } from '../db/processes.ts'
 
 /**
- * When two looks are further apart, we were away ourselves: stopped, suspended, or without a database. What we missed
- * proves nothing.
+ * When two looks are further apart, we were away ourselves: stopped, suspended, or without a database. Beats that we
+ * missed prove nothing.
  */
 const LONGEST_GAP_MS = 10_000
 

@@ -79,6 +79,6 @@ async function ourTurn(
     hasPassed ||= silent.some(({ standby }) => !standby)
   }
   if (stop.drain.aborted) return me
-  // To go before a newer runner that has fallen silent we become the newest.
+  // We become the newest, to go before a newer runner that has fallen silent.
   return await goToGate(home, me, hasPassed)
 }

@@ -8,7 +8,7 @@ import { presenceOf } from '../processes/presence.ts'
 import type { Reason, Waiter } from './reasons-to-wait.ts'
 import { Silence } from './silence.ts'
 
-/** The kernel is asked so often whether a process has ended. */
+/** How often the kernel is asked whether a process has ended. */
 const LOOK_MS = 100
 /** How often a database that is away is looked for. */
 const AWAY_MS = 500
