@@ -19,12 +19,6 @@ export interface ModelSummary {
   readonly unknown: Readonly<Record<string, number>>
 }
 
-/** Counts by model, over a number of seconds. */
-export interface Summary {
-  readonly seconds: number
-  readonly models: Readonly<Record<string, ModelSummary>>
-}
-
 /** Counts what happens to the rows of one model. */
 export class Counts {
   claimed = 0

@@ -9,7 +9,7 @@ export { type Birth, born } from './born.ts'
 export type { QueueOptions, Retry } from './claim-statements.ts'
 export type { AnyClaimed, Claimed, Moved, SomeClaim } from './claimed.ts'
 export { ClaimLost } from './claimed.ts'
-export type { ModelSummary, Summary } from './counts.ts'
+export type { ModelSummary } from './counts.ts'
 export type { OnError } from './executor.ts'
 export {
   type Answer,
@@ -55,11 +55,12 @@ export {
   RELEASED,
   TryAgainLater,
 } from './outcome.ts'
-export type { ModelOptions } from './producer.ts'
 export { type ClaimOptions, Queue, RETRY_AT_MAX } from './queue.ts'
-export { Runner } from './runner.ts'
-export type { RunnerOptions, RunOptions } from './runner-options.ts'
-export { serveActor } from './serve-actor.ts'
+export type { ModelOptions } from './runner/producer.ts'
+export { Runner } from './runner/runner.ts'
+export type { RunnerOptions, RunOptions } from './runner/runner-options.ts'
+export { serveActor } from './runner/serve-actor.ts'
+export type { Summary } from './runner/tally.ts'
 export { actorsToSpawn, MAX_CONCURRENT_ACTORS } from './spawn-policy.ts'
 export { pgSql, type Sql, type Statement, type Text } from './sql.ts'
 export { Supervised, supervisedProcess } from './supervised.ts'

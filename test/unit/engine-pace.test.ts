@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { Pace } from '../../src/engine/pace.ts'
+import { Pace } from '../../src/engine/runner/pace.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] })

@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts'
 export const ENGINE: readonly Mutant[] = [
   {
     name: 'an engine is deaf to notifications',
-    file: 'src/engine/runner.ts',
+    file: 'src/engine/runner/runner.ts',
     find: 'await this.#options.listen?.(onNews)',
     replacement: 'await this.#options.listen?.(() => {})',
     test: 'test/integration/engine-runner-ends.test.ts',
@@ -12,9 +12,9 @@ export const ENGINE: readonly Mutant[] = [
   },
   {
     name: 'an engine does not renew its leases',
-    file: 'src/engine/keepers.ts',
+    file: 'src/engine/keep-claims.ts',
     find: 'every((leaseSeconds * 1000) / 3, until, report, () => renew(executor, leaseSeconds)),',
-    replacement: 'every(BEAT_MS, until, report, () => {}),',
+    replacement: 'every(CHECK_MS, until, report, () => {}),',
     test: 'test/integration/engine-deadlines.test.ts',
     only: 'is renewed while the handler works',
   },

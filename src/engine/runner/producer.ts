@@ -1,12 +1,12 @@
-import type { QueueOptions } from './claim-statements.ts'
-import { Counts } from './counts.ts'
-import { asError, Executor, type OnError } from './executor.ts'
-import type { Model } from './handlers.ts'
-import type { Machine } from './machine.ts'
-import type { Step } from './outcome.ts'
+import type { QueueOptions } from '../claim-statements.ts'
+import { Counts } from '../counts.ts'
+import { asError, Executor, type OnError } from '../executor.ts'
+import type { Model } from '../handlers.ts'
+import type { Machine } from '../machine.ts'
+import type { Step } from '../outcome.ts'
+import { Queue } from '../queue.ts'
+import type { Sql } from '../sql.ts'
 import { Pace } from './pace.ts'
-import { Queue } from './queue.ts'
-import type { Sql } from './sql.ts'
 
 /** With this many slots, each claim fills half of them. */
 const MANY = 64

@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { aborted, Bell } from '../base/abort.ts'
-import { uuidv7 } from '../base/ids.ts'
-import type { Summary } from './counts.ts'
-import { asError, type OnError } from './executor.ts'
+import { aborted, Bell } from '../../base/abort.ts'
+import { uuidv7 } from '../../base/ids.ts'
+import { asError, type OnError } from '../executor.ts'
+import { keepClaims } from '../keep-claims.ts'
+import { Watchdog } from '../watchdog.ts'
 import { Gauge } from './gauge.ts'
 import { deleteOld, expire } from './housekeeping.ts'
-import { type Kept, keepClaims, keepHouse, keepWatch } from './keepers.ts'
+import { type Kept, keepHouse, keepWatch } from './keepers.ts'
 import { Producer } from './producer.ts'
 import { DEFAULTS, type RunnerOptions, type RunOptions } from './runner-options.ts'
-import { Tally } from './tally.ts'
-import { Watchdog } from './watchdog.ts'
+import { type Summary, Tally } from './tally.ts'
 
 /** The longest wait of the loop, which events normally wake. */
 const LONGEST_WAIT_MS = 10_000

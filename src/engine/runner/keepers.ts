@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises'
-import { sleep } from '../base/abort.ts'
-import { every, nowAndEvery } from './every.ts'
+import { sleep } from '../../base/abort.ts'
+import { every, nowAndEvery } from '../every.ts'
+import type { Watchdog } from '../watchdog.ts'
 import type { Gauge } from './gauge.ts'
 import { deleteOld, expire } from './housekeeping.ts'
 import type { Producer } from './producer.ts'
 import { DEFAULTS, type RunnerOptions } from './runner-options.ts'
 import type { Tally } from './tally.ts'
-import type { Watchdog } from './watchdog.ts'
 
 const LIVENESS_EVERY_MS = 10_000
 const BEAT_MS = 250
@@ -21,27 +21,6 @@ export interface Kept {
   readonly tally: Tally
   readonly watchdog: Watchdog | undefined
   readonly report: (error: unknown) => void
-}
-
-/** Renews leases and enforces deadlines while rows are held. */
-export function keepClaims(
-  producers: readonly Pick<Producer, 'executor' | 'leaseSeconds'>[],
-  report: (error: unknown) => void,
-  until: AbortSignal,
-): Promise<void>[] {
-  return producers.flatMap(({ executor, leaseSeconds }) => [
-    every((leaseSeconds * 1000) / 3, until, report, () => renew(executor, leaseSeconds)),
-    every(BEAT_MS, until, report, () => executor.check()),
-  ])
-}
-
-/** A slow answer says little about the present, so it is requested again. */
-async function renew(executor: Producer['executor'], leaseSeconds: number): Promise<void> {
-  for (let isLate = true; isLate; ) {
-    const askedAt = performance.now()
-    await executor.renew()
-    isLate = performance.now() - askedAt > (leaseSeconds * 1000) / 6
-  }
 }
 
 /** Shows that the loop is alive: feeds the watchdog, writes the liveness file, delivers summaries. */

@@ -1,5 +1,5 @@
-import { LAUNCH_ENV, type Launch, type Loop } from './actor-launch.ts'
-import { supervisedProcess } from './supervised.ts'
+import { LAUNCH_ENV, type Launch, type Loop } from '../actor-launch.ts'
+import { supervisedProcess } from '../supervised.ts'
 
 /** How long a loop may take to stop when its pool is gone. */
 const ORPHAN_MS = 5_000

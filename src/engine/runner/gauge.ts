@@ -1,4 +1,4 @@
-import type { Sql, Statement } from './sql.ts'
+import type { Sql, Statement } from '../sql.ts'
 
 /** The same database, with a view of pending statements: one without an answer is a loop that misses its schedule. */
 export class Gauge implements Sql {

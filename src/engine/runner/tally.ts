@@ -1,5 +1,11 @@
-import { Counts, type ModelSummary, type Summary } from './counts.ts'
+import { Counts, type ModelSummary } from '../counts.ts'
 import type { Producer } from './producer.ts'
+
+/** Counts by model, over a number of seconds. */
+export interface Summary {
+  readonly seconds: number
+  readonly models: Readonly<Record<string, ModelSummary>>
+}
 
 /** Adds up the counts of all models, by period and in total. */
 export class Tally {

@@ -1,8 +1,8 @@
-import type { Summary } from './counts.ts'
-import type { OnError } from './executor.ts'
+import type { OnError } from '../executor.ts'
+import type { Sql } from '../sql.ts'
+import type { WatchdogOptions } from '../watchdog.ts'
 import type { ModelOptions } from './producer.ts'
-import type { Sql } from './sql.ts'
-import type { WatchdogOptions } from './watchdog.ts'
+import type { Summary } from './tally.ts'
 
 export interface RunnerOptions {
   /** A pool: claims, outcomes, renewals and housekeeping run in parallel. */
