@@ -8,7 +8,8 @@ import { woken } from '../engine/woken.ts'
 
 type Part = RawBuilder<unknown>
 
-const woven = (parts: readonly (string | Part)[]): Part =>
+/** A text of the engine's, for Kysely. */
+export const woven = (parts: readonly (string | Part)[]): Part =>
   sql.join(
     parts.map((part) => (typeof part === 'string' ? sql.raw(part) : part)),
     sql.raw(''),

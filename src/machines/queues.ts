@@ -11,9 +11,11 @@ import type { QueueOptions } from '../engine/claim-statements.ts'
 import { ClaimLost, type Held } from '../engine/claimed.ts'
 import type { Machine } from '../engine/machine.ts'
 import { type Claimed, Queue } from '../engine/queue.ts'
+import { type Text, text } from '../engine/sql.ts'
 import { BEFORE_PAGE, type ClaimedPage } from './before-page.ts'
 import { binaryMachine } from './binary.ts'
 import { crawlMachine } from './crawl.ts'
+import { woven } from './moved.ts'
 import { scheduleMachine } from './schedule.ts'
 import { allOf, type Condition, crawlsWithin, IN_INDEX_ORDER, snapshotsWithin, type WorkScope } from './scope.ts'
 import { snapshotMachine } from './snapshot.ts'
@@ -64,10 +66,12 @@ export class OwnedQueue<M extends Machine, Row> extends Queue<M, Row> {
   }
 }
 
+/** The row of a term, for as long as nobody has been promoted since. */
+const currentTerm = <X = never>(dataDirId: Text<X>, term: Text<X>) =>
+  text<X>`select data_dir_id from runner_term where data_dir_id = ${dataDirId} and term = ${term}`
+
 // Every claim locks the row of its term FOR SHARE, so that no claim of an older term slips past a promotion.
-const FENCE: QueueOptions = {
-  fence: (first) => `select data_dir_id from runner_term where data_dir_id = $${first} and term = $${first + 1}`,
-}
+const FENCE: QueueOptions = { fence: (first) => currentTerm(`$${first}`, `$${first + 1}`).join('') }
 
 /** The crawls within a scope. */
 export function crawlQueue(owner: Owner, scope: WorkScope): Queue<typeof crawlMachine, CrawlRow> {
@@ -153,7 +157,7 @@ export async function settleRestored(tx: Home['db']): Promise<void> {
 /** A condition on `snapshot`: it is the page of this claim, which holds, in the current term. */
 export const isOurs = ({ home, term }: Owner, { id, token }: SnapshotClaim) => sql`
   id = ${id} and claim_token = ${token}
-  and exists (select from runner_term where data_dir_id = ${home.dataDirId} and term = ${term})`
+  and exists (${woven(currentTerm(sql`${home.dataDirId}`, sql`${term}`))})`
 
 /** The fence before what no statement can guard: throws ClaimLost unless the claim and the term are still valid. */
 export async function confirmSnapshot(owner: Owner, claim: SnapshotClaim): Promise<void> {
