@@ -1,4 +1,4 @@
-import { aborted, Bell } from '../base/abort.ts'
+import { Bell } from '../base/abort.ts'
 import { Stop } from '../base/stop.ts'
 import type { FromActor } from './actor-messages.ts'
 import type { ActorPoolOptions } from './actor-pool-options.ts'
@@ -6,29 +6,14 @@ import { ActorSlot, type Exit, startActor } from './actor-slot.ts'
 import { CrashPause } from './crash-pause.ts'
 import { asError } from './executor.ts'
 import type { Machine } from './machine.ts'
+import { closePool } from './pool-closing.ts'
+import { runPool, type Until } from './pool-loop.ts'
 import { Queue } from './queue.ts'
-import { requeueDead } from './requeue-dead.ts'
+import { type Reaping, reapActor } from './reap-actor.ts'
 import { Roster } from './roster.ts'
 import { SlotAllocator } from './slot-allocator.ts'
 import { actorsToSpawn, MAX_CONCURRENT_ACTORS } from './spawn-policy.ts'
-import { Standstill } from './standstill.ts'
-import { type QueueView, viewsOf } from './views.ts'
-
-const TICK_MS = 1_000
-const DRAIN_MS = 60_000
-/** The spawn policy does not distinguish longer queues. */
-const COUNT_AT_MOST = 11
-/** An actor that has not exited this long after a force is killed. */
-const DEAF_MS = 3_000
-/** An actor reports every few seconds. One that was started or woken and is silent for this long is stuck. */
-const MUTE_MS = 30_000
-/** An idle actor exits within moments of being asked to. */
-const LEAVE_MS = 10_000
-/** How long the reaping of the last actors is waited for: the database may be silent, and others can reap, too. */
-const REAP_MS = 3_000
-const FORCED_REAP_MS = 1_000
-/** How often actors that should exit are checked. */
-const CLOSING_MS = 2_000
+import { StuckActors } from './stuck-actors.ts'
 
 /**
  * The actors of one kind below one supervisor. The pool starts a few at a time while rows wait, wakes, drains and reaps
@@ -37,14 +22,13 @@ const CLOSING_MS = 2_000
  */
 export class ActorPool {
   readonly #options: ActorPoolOptions
-  readonly #queue: Queue<Machine>
-  readonly #pending: QueueView<unknown>
-  readonly #standstill: Standstill
+  readonly #reaping: Reaping
+  readonly #roster = new Roster()
+  readonly #stuck: StuckActors
   readonly #allocator: SlotAllocator<ActorSlot> | undefined
   readonly #stop: Stop
   readonly #bell: Bell
   readonly #pause = new CrashPause()
-  readonly #roster = new Roster()
   #max: number
   #onSmall: (() => void) | undefined
   /** How often a row got further; those that were released as they had been do not count. */
@@ -53,15 +37,15 @@ export class ActorPool {
   used = false
 
   constructor(options: ActorPoolOptions) {
-    const { machine, sql, queue, values, slots } = options
+    const { machine, sql, slots, name = 'actor' } = options
     this.#options = options
     this.#max = options.maxConcurrentActors ?? MAX_CONCURRENT_ACTORS
-    this.#queue = new Queue(machine, sql, queue)
-    this.#pending = viewsOf(machine, sql, queue, () => (values?.() ?? []).slice(0, queue?.whereValues ?? 0)).pending
-    this.#standstill = new Standstill(this.#queue)
-    this.#allocator = slots === undefined ? undefined : new SlotAllocator(slots)
     this.#stop = options.stop ?? new Stop()
     this.#bell = options.bell ?? new Bell()
+    const queue = new Queue<Machine>(machine, sql, options.queue)
+    this.#reaping = { queue, name, report: this.#report, leaving: this.#stop.drain }
+    this.#stuck = new StuckActors(this.#roster, queue, (why) => this.#report(new Error(`${name} ${why}`)))
+    this.#allocator = slots === undefined ? undefined : new SlotAllocator(slots)
   }
 
   /** The running actors, by process id; those in this process have none. */
@@ -87,25 +71,8 @@ export class ActorPool {
    * Runs until `signal` (drain) or `force` (stop) aborts; with `exitOnIdle`, until there is nothing to do. Never
    * throws.
    */
-  async run({ signal, force }: { readonly signal?: AbortSignal; readonly force?: AbortSignal } = {}): Promise<void> {
-    const { drainMs = DRAIN_MS, tickMs = TICK_MS, exitOnIdle } = this.#options
-    if (signal) void aborted(signal).then(() => this.#stop.requestDrain(drainMs, false))
-    if (force) void aborted(force).then(() => this.#stop.requestForce(false))
-    await undefined // Lets a signal that has already aborted take effect before an actor is started.
-    for (let isIdle = false; !this.#stop.drain.aborted && !(isIdle && exitOnIdle); ) {
-      try {
-        await this.killStuck()
-        const waiting = await this.#pending.count(COUNT_AT_MOST)
-        await this.fill(waiting)
-        isIdle = waiting === 0 && this.size === 0
-      } catch (error) {
-        this.#report(error) // The database is away: the next round tries again.
-      }
-      if (!(isIdle && exitOnIdle)) await this.#bell.wait(tickMs, this.#stop.drain)
-    }
-    const late = setTimeout(() => this.#stop.requestForce(false), drainMs)
-    await this.close()
-    clearTimeout(late)
+  async run(until: Until = {}): Promise<void> {
+    await runPool(this, this.#options, { stop: this.#stop, bell: this.#bell, report: this.#report }, until)
   }
 
   /** Has idle actors look for work. @returns how many */
@@ -141,13 +108,12 @@ export class ActorPool {
 
   /** Asks every actor to exit after its current work. */
   drain(): void {
-    const { capMs, isExplained } = this.#stop
-    this.#roster.tell({ type: 'drain', capMs: Number.isFinite(capMs) ? capMs : null, isExplained })
+    this.#roster.drain(this.#stop)
   }
 
   /** Makes every actor stop its work and exit. */
   force(): void {
-    this.#roster.tell({ type: 'force', isExplained: this.#stop.isExplained })
+    this.#roster.force(this.#stop)
   }
 
   /** Sends a note to every actor, for its `onNote`. */
@@ -162,9 +128,7 @@ export class ActorPool {
 
   /** Kills stuck actors; reaping them makes their work due again. Throws errors of the database. */
   async killStuck(): Promise<void> {
-    this.#kill('does not answer', this.#standstill.mute(this.#roster.there, MUTE_MS))
-    this.#kill('gets nowhere', this.#standstill.overdue(this.#roster.there))
-    this.#kill('does not renew its lease', await this.#standstill.late(this.#roster.there))
+    await this.#stuck.kill()
   }
 
   /**
@@ -172,45 +136,7 @@ export class ActorPool {
    * short. A process that nobody can end is not waited for.
    */
   async close(): Promise<void> {
-    const stop = this.#stop
-    this.drain()
-    for (const slot of this.#roster.in('idle')) slot.askedAt ??= performance.now()
-    let killTimer: NodeJS.Timeout | undefined
-    const onForce = () => {
-      this.force()
-      killTimer = setTimeout(() => this.#roster.kill(), DEAF_MS)
-    }
-    stop.force.addEventListener('abort', onForce)
-    if (stop.force.aborted) onForce()
-    let goneAt = Number.POSITIVE_INFINITY
-    for (let lookAt = performance.now() + CLOSING_MS, over = 0; this.size > 0; ) {
-      const mayGo = [...this.#roster.there].some((slot) => !slot.hasSurvived)
-      goneAt = mayGo ? Number.POSITIVE_INFINITY : Math.min(goneAt, performance.now())
-      if (performance.now() - goneAt > (stop.force.aborted ? FORCED_REAP_MS : REAP_MS)) break
-      // Repeating the order is harmless, and reaches an actor that was still starting the first time.
-      this.drain()
-      await this.#bell.wait(200)
-      if (performance.now() < lookAt) continue
-      lookAt = performance.now() + CLOSING_MS
-      // Whoever waits for us must not wait for a stuck actor: it has had its time, and as much again.
-      over = stop.capMs === 0 ? over + CLOSING_MS : 0
-      if (over > DEAF_MS) this.#roster.kill()
-      this.#kill('does not answer', this.#standstill.mute(this.#roster.there, LEAVE_MS))
-      // Not waited for: the database may be silent. While it is away the next check tries again.
-      void this.#standstill.late(this.#roster.there).then(
-        (late) => this.#kill('does not renew its lease', late),
-        () => {},
-      )
-    }
-    clearTimeout(killTimer)
-    stop.force.removeEventListener('abort', onForce)
-  }
-
-  #kill(why: string, slots: readonly ActorSlot[]): void {
-    for (const { owner, pid, isKilled } of slots) {
-      if (!isKilled) this.#report(new Error(`${this.#name} ${pid ?? ''} ${why}: killing it`))
-      for (const each of this.#roster.there) if (each.owner === owner) each.kill()
-    }
+    await closePool(this.#roster, this.#stuck, this.#stop, this.#bell)
   }
 
   #sayWhenSmall(): void {
@@ -262,37 +188,26 @@ export class ActorPool {
   }
 
   #ended(slot: ActorSlot, exit: Exit): void {
-    const { there, dying } = this.#roster
-    there.delete(slot)
-    dying.add(slot)
-    // Those that shared a process are reaped together, once the last one is known to be gone.
-    if (!exit.othersGoOn && [...there].some(({ owner }) => owner === slot.owner)) return
-    const gone = exit.othersGoOn ? [slot] : [...dying].filter(({ owner }) => owner === slot.owner)
+    const gone = this.#roster.exited(slot, exit)
+    if (gone.length === 0) return
     if (exit.code !== 0) this.#pauseAfter(gone.some(({ state }) => state === 'busy') ? 'atWork' : 'idle')
-    const reaping = exit.othersGoOn ? Promise.resolve() : (this.#options.reap ?? this.#requeue)(slot, exit)
-    void reaping
-      .catch((error: unknown) => this.#report(error)) // Its leases end by themselves.
+    void this.#reap(slot, exit)
+      .catch(this.#report) // Its leases end by themselves.
       .finally(() => {
-        for (const each of gone) dying.delete(each)
+        this.#roster.reaped(gone)
         this.#divide()
         this.#sayWhenSmall()
         this.#bell.wake()
       })
   }
 
-  /** Reports how an actor ended and releases its rows, when the caller does not reap. */
-  readonly #requeue = async ({ owner, pid, token }: ActorSlot, { code, signal, error }: Exit): Promise<void> => {
-    if (error) this.#report(error)
-    else if (code !== 0) this.#report(new Error(`${this.#name} ${pid} ended with ${signal ?? `exit code ${code}`}`))
-    const known = this.#options.machine.columns.owner ? owner : token
-    if (known !== undefined) await requeueDead(this.#queue, known, this.#stop.drain, (why) => this.#report(why))
+  async #reap(slot: ActorSlot, exit: Exit): Promise<void> {
+    if (exit.othersGoOn) return
+    if (this.#options.reap) return await this.#options.reap(slot, exit)
+    await reapActor(slot, exit, this.#reaping)
   }
 
-  get #name(): string {
-    return this.#options.name ?? 'actor'
-  }
-
-  #report(error: unknown): void {
+  readonly #report = (error: unknown): void => {
     if (this.#options.onError) this.#options.onError(asError(error))
     else process.emitWarning(asError(error))
   }

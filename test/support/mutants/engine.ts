@@ -28,7 +28,7 @@ export const ENGINE: readonly Mutant[] = [
   },
   {
     name: 'a worker that stands still is left alone',
-    file: 'src/engine/actor-pool.ts',
+    file: 'src/engine/stuck-actors.ts',
     find: "    this.#kill('does not renew its lease', await this.#standstill.late(this.#roster.there))\n",
     replacement: '',
     test: 'test/crash/kill.test.ts',
@@ -100,8 +100,8 @@ export const ENGINE: readonly Mutant[] = [
   },
   {
     name: 'a worker is reaped once for each actor in it',
-    file: 'src/engine/actor-pool.ts',
-    find: '    if (!exit.othersGoOn && [...there].some(({ owner }) => owner === slot.owner)) return\n',
+    file: 'src/engine/roster.ts',
+    find: '    if ([...this.there].some(({ owner }) => owner === slot.owner)) return []\n',
     replacement: '',
     test: 'test/integration/engine-actor-pool.test.ts',
     only: 'are reaped once',
