@@ -39,3 +39,15 @@ export type Moved<M extends Machine, To, Row> = To extends WorkState<M> ? Claime
 export class ClaimLost extends Error {
   override readonly name = 'ClaimLost'
 }
+
+/** The claim under `token` of a row as a statement of claims returns it. */
+export function claimedFrom<M extends Machine, Row>(
+  { columns: { id, status, attempts } }: M,
+  { engine_was: _, engine_ended: __, engine_expired_owner: expiredOwner, ...row }: Record<string, unknown>,
+  token: string,
+  isOnDisk = false,
+): AnyClaimed<M, Row> {
+  const count = attempts ? Number(row[attempts]) : 1
+  const claim = { id: String(row[id]), state: row[status], token, attempts: count, expiredOwner, isOnDisk, row }
+  return claim as unknown as AnyClaimed<M, Row>
+}

@@ -4,8 +4,8 @@ import type { Counts } from './counts.ts'
 import type { Machine } from './machine.ts'
 import { FAILED, type Step, stepOf } from './outcome.ts'
 import type { Queue } from './queue.ts'
+import { isAlike, type Stepped } from './steps.ts'
 import type { Tick, TickEnd } from './tick.ts'
-import { isAlike, type Stepped } from './transitions.ts'
 
 /** An outcome that is to be written. */
 interface Ending extends Stepped {

@@ -1,7 +1,7 @@
+import type { ClaimOptions } from './claim-statements.ts'
 import type { AnyClaimed, Claimed, Held } from './claimed.ts'
 import { GraphError, type LiveState, type Machine, type WorkState, workStates } from './machine.ts'
 import type { Ended, Failed, Outcome, PutBack } from './outcome.ts'
-import type { ClaimOptions } from './queue.ts'
 import type { Sql } from './sql.ts'
 
 /** What a handler gets besides its row. */

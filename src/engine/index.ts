@@ -6,7 +6,7 @@ export { ActorPool } from './actor-pool.ts'
 export type { ActorPoolOptions } from './actor-pool-options.ts'
 export { type ActorBody, type ActorMode, type ActorSlot, type Exit, processBody } from './actor-slot.ts'
 export { type Birth, born } from './born.ts'
-export type { QueueOptions, Retry } from './claim-statements.ts'
+export type { ClaimOptions, QueueOptions, Retry } from './claim-statements.ts'
 export type { AnyClaimed, Claimed, Moved, SomeClaim } from './claimed.ts'
 export { ClaimLost } from './claimed.ts'
 export type { ModelSummary } from './counts.ts'
@@ -55,7 +55,7 @@ export {
   RELEASED,
   TryAgainLater,
 } from './outcome.ts'
-export { type ClaimOptions, Queue, RETRY_AT_MAX } from './queue.ts'
+export { Queue, RETRY_AT_MAX } from './queue.ts'
 export type { ModelOptions } from './runner/producer.ts'
 export { Runner } from './runner/runner.ts'
 export type { RunnerOptions, RunOptions } from './runner/runner-options.ts'
