@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { QueueOptions } from './claim-statements.ts'
 import type { AnyClaimed } from './claimed.ts'
-import type { OnError } from './executor.ts'
+import type { OnError } from './executor-options.ts'
 import type { Handled } from './handlers.ts'
 import type { Machine } from './machine.ts'
 import type { Queue } from './queue.ts'

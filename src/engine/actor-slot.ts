@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { uuidv7 } from '../base/ids.ts'
 import { LAUNCH_ENV, type Launch, type Loop } from './actor-launch.ts'
 import type { FromActor, ToActor } from './actor-messages.ts'
-import { asError } from './executor.ts'
+import { asError } from './as-error.ts'
 import { Supervised } from './supervised.ts'
 
 /** How an actor ended. */

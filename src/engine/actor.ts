@@ -1,26 +1,17 @@
 import { aborted, Bell } from '../base/abort.ts'
-import { uuidv7 } from '../base/ids.ts'
+import { ActorClaims, ObjectAlreadyClaimed, QueueIsEmpty } from './actor-claims.ts'
 import { ACTOR_DEFAULTS, type ActorOptions, type ActorSettings } from './actor-options.ts'
+import { asError } from './as-error.ts'
 import type { ClaimOptions } from './claim-statements.ts'
 import type { AnyClaimed, SomeClaim } from './claimed.ts'
 import { Counts } from './counts.ts'
-import { asError, Executor } from './executor.ts'
+import { Executor } from './executor.ts'
 import type { Context, Work } from './handlers.ts'
 import { keepClaims } from './keep-claims.ts'
 import type { Machine } from './machine.ts'
 import { Queue } from './queue.ts'
 import type { TickEnd } from './tick.ts'
 import { type QueueView, type ViewName, viewsOf } from './views.ts'
-
-/** Nothing is due. */
-export class QueueIsEmpty extends Error {
-  override readonly name = 'QueueIsEmpty'
-}
-
-/** Rows are due, but other claimants were faster. */
-export class ObjectAlreadyClaimed extends Error {
-  override readonly name = 'ObjectAlreadyClaimed'
-}
 
 /**
  * A loop over one queue, one row at a time: it claims, ticks, and exits after a while without work. In a pool it
@@ -31,11 +22,9 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   readonly #options: ActorSettings<M, Row>
   readonly #queue: Queue<M, Row>
   readonly #executor: Executor
-  readonly #owner: string
+  readonly #claims: ActorClaims<M, Row>
   readonly #bell: Bell
   #warmUp: (() => void) | undefined
-  /** Monotonic time right before the last claim was requested. */
-  #claimedAt = 0
   /** While it runs: when no further row is to be claimed. */
   #stop: AbortSignal | undefined
 
@@ -51,8 +40,8 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
       options.queue instanceof Queue
         ? options.queue
         : new Queue<M, Row>(machine, sql, { ...options.queue, order: claimOrder })
-    this.queues = viewsOf(machine, sql, this.#queue.options, () => this.#whereValues)
-    this.#owner = options.owner ?? this.#queue.options.owner ?? uuidv7()
+    this.#claims = new ActorClaims(this.#queue, this.#options, this.#leaseSeconds)
+    this.queues = viewsOf(machine, sql, this.#queue.options, () => this.#claims.whereValues)
     this.#warmUp = options.warmUp
     this.#bell = supervised?.bell ?? new Bell()
     const afterStart = (work: Work) => async (claim: AnyClaimed<M, Row>, context: Context) => {
@@ -83,8 +72,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   }: {
     readonly atomic?: boolean
   } = {}): Promise<AnyClaimed<M, Row>> {
-    if (!atomic) return await this.#getNextNonAtomic()
-    return this.#options.claimFromTopN === 1 ? await this.#getFirst() : await this.#getNextAtomic()
+    return await this.#claims.next(atomic)
   }
 
   /**
@@ -102,7 +90,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
     // Not awaited: a renewal that is still under way at the end does not matter.
     void keepClaims([{ executor: this.#executor, leaseSeconds: this.#leaseSeconds }], report, over.signal)
     const end = await new Promise<TickEnd>((resolve) =>
-      this.#executor.start(claim as SomeClaim, this.#claimedAt || performance.now(), resolve),
+      this.#executor.start(claim as SomeClaim, this.#claims.claimedAt || performance.now(), resolve),
     )
     over.abort()
     supervised?.onRecheck.delete(recheck)
@@ -117,7 +105,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
    * then.
    */
   async tickClaimed(id: string): Promise<boolean> {
-    const claim = await this.#queue.claimRow(id, this.#claimOptions())
+    const claim = await this.#queue.claimRow(id, this.#claims.options())
     if (claim) await this.tick(claim)
     return claim !== undefined
   }
@@ -184,50 +172,12 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
   /** How to claim the next row with the end of the current one: not outside of `run`, and not at its end. */
   #nextWithEnd(): ClaimOptions | undefined {
     const isLast = !this.#stop || this.#stop.aborted || this.#options.mayClaim?.() === false
-    return isLast ? undefined : this.#claimOptions()
-  }
-
-  async #getFirst(): Promise<AnyClaimed<M, Row>> {
-    const claim = await this.#queue.next(this.#claimOptions())
-    if (!claim) throw this.#empty()
-    return claim
-  }
-
-  async #getNextAtomic(): Promise<AnyClaimed<M, Row>> {
-    const found = await this.#queue.pick(this.#options.claimFromTopN, this.#claimOptions())
-    if (found === 'empty') throw this.#empty()
-    if (found === 'taken') throw this.#taken()
-    return found
-  }
-
-  async #getNextNonAtomic(): Promise<AnyClaimed<M, Row>> {
-    const [row] = await this.#queue.due(1, this.#whereValues)
-    if (!row) throw this.#empty()
-    const id = String((row as Record<string, unknown>)[this.#queue.machine.columns.id])
-    const claim = await this.#queue.claimRow(id, this.#claimOptions())
-    if (!claim) throw this.#taken()
-    return claim
-  }
-
-  #claimOptions() {
-    const token = uuidv7()
-    this.#options.onClaiming?.(token)
-    this.#claimedAt = performance.now()
-    const values = this.#options.values?.()
-    return { token, owner: this.#owner, leaseSeconds: this.#leaseSeconds, ...(values ? { values } : {}) }
-  }
-
-  get #whereValues(): readonly unknown[] {
-    const { values = [], whereValues = 0 } = this.#queue.options
-    return (this.#options.values?.() ?? values).slice(0, whereValues)
+    return isLast ? undefined : this.#claims.options()
   }
 
   get #leaseSeconds(): number {
     return this.#options.leaseSeconds ?? this.#queue.machine.leaseSeconds
   }
-
-  #empty = () => new QueueIsEmpty(`${this.#queue.machine.name}: nothing is due`)
-  #taken = () => new ObjectAlreadyClaimed(`${this.#queue.machine.name}: somebody else was faster`)
 
   async #call(hook: () => unknown): Promise<void> {
     try {

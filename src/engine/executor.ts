@@ -1,54 +1,12 @@
-import { backoff } from '../base/backoff.ts'
+import { asError } from './as-error.ts'
 import { ClaimLost, type SomeClaim } from './claimed.ts'
 import { Completer } from './completer.ts'
-import type { Counts } from './counts.ts'
-import type { Context, Model } from './handlers.ts'
+import type { ExecutorOptions } from './executor-options.ts'
+import { stepAfter, workOn } from './giving-up.ts'
+import type { Context } from './handlers.ts'
 import type { Machine } from './machine.ts'
-import {
-  again,
-  Ended,
-  FAILED,
-  Failed,
-  failed,
-  isLethal,
-  isSpent,
-  PUT_BACK,
-  PutBack,
-  retryOf,
-  type Step,
-  stepOf,
-  TryAgainLater,
-} from './outcome.ts'
-import type { Queue } from './queue.ts'
-import type { Sql } from './sql.ts'
+import { again, Ended, FAILED, Failed, PUT_BACK, PutBack, type Step, stepOf, TryAgainLater } from './outcome.ts'
 import { DeadlineExceeded, Tick, type TickEnd } from './tick.ts'
-
-/** Reports an error, and the row concerned, if any. */
-export type OnError = (error: Error, claim?: SomeClaim) => void
-
-export interface ExecutorOptions {
-  readonly model: Model
-  readonly queue: Queue<Machine, unknown>
-  /** Passed to handlers. */
-  readonly sql: Sql
-  readonly log?: ((line: string) => void) | undefined
-  readonly leaseSeconds: number
-  readonly deadlineMs: number
-  /**
-   * A tick ends only when its handler has returned: the row stays claimed until then, even after its signal has
-   * aborted. For handlers that own processes.
-   */
-  readonly waitForHandlers?: boolean | undefined
-  /** Called at a handler's start and at each progress with how long it may go on until the next. */
-  readonly onProgress?: ((forMs: number) => void) | undefined
-  /** How to claim the next row together with the end of this one, if that is wanted. */
-  readonly next?: Context['next']
-  readonly by: string | null
-  readonly counts: Counts
-  readonly onError: OnError
-  /** Something ended, so slots may be free. `first`: the step after which a row of ours is due again first. */
-  readonly onSlotsFree: (first?: Step) => void
-}
 
 /**
  * The rows of one model that this process holds: runs their handlers, keeps their leases and settles their outcomes.
@@ -90,17 +48,12 @@ export class Executor {
     const tick = this.#tickOf(claim, claimedAt, done)
     this.#running.add(tick)
     if (onProgress) tick.progress()
-    const isGivenUp = isLethal(model.machine, claim)
-    if (isGivenUp && (!model.giveUp || isSpent(model.machine, claim))) {
-      this.#fail(
-        tick,
-        new Error(
-          `${model.machine.name} ${claim.id}: given up after ${claim.attempts - 1} attempts that did not finish`,
-        ),
-      )
+    const work = workOn(model, claim) as ((claim: SomeClaim, context: Context) => unknown) | undefined
+    if (!work) {
+      const vain = `given up after ${claim.attempts - 1} attempts that did not finish`
+      this.#fail(tick, new Error(`${model.machine.name} ${claim.id}: ${vain}`))
       return
     }
-    const work = (isGivenUp ? model.giveUp : model.tick) as (claim: SomeClaim, context: Context) => unknown
     try {
       const answer = work(claim, tick)
       if (isPromise(answer)) {
@@ -184,7 +137,10 @@ export class Executor {
       else if (tick.isLost) this.#drop(tick)
       else if (tick.stopped instanceof DeadlineExceeded) this.#fail(tick, tick.stopped)
       else if (performance.now() > tick.deadlineAt) this.#overdue(tick, true)
-      else this.#end(tick, this.#stepOf(tick, answer), { how: isRelease(answer) ? 'putBack' : 'settled' })
+      else
+        this.#end(tick, stepAfter(this.#options.model, tick.claim, answer), {
+          how: isRelease(answer) ? 'putBack' : 'settled',
+        })
     } catch (error) {
       this.#fail(tick, asError(error))
     }
@@ -210,22 +166,7 @@ export class Executor {
   #fail(tick: Tick, error: Error): void {
     this.#options.counts.failed += 1
     this.#report(error, tick.claim)
-    this.#end(tick, this.#stepOf(tick, FAILED), { how: 'failed', error })
-  }
-
-  /**
-   * When work precedes the giving up of a row, a failure alone does not give it up; the next claim does. That work has
-   * as many attempts as the row had, with delays that grow anew.
-   */
-  #stepOf({ claim }: Tick, answer: unknown): Step {
-    const { giveUp } = this.#options.model
-    const isGivenUp = isLethal(this.#machine, claim)
-    if (giveUp && answer === undefined && isGivenUp) return stepOf(this.#machine, claim, FAILED)
-    if (!giveUp || answer !== FAILED || isSpent(this.#machine, { ...claim, attempts: claim.attempts + 1 }))
-      return stepOf(this.#machine, claim, answer)
-    const { retryAfterMs, giveUp: { after = 0 } = {} } = this.#machine.states[claim.state] ?? {}
-    const attempts = isGivenUp ? claim.attempts - after : claim.attempts
-    return stepOf(this.#machine, claim, failed(backoff(attempts, retryOf(retryAfterMs))))
+    this.#end(tick, stepAfter(this.#options.model, tick.claim, FAILED), { how: 'failed', error })
   }
 
   #lose(tick: Tick, why: string, hasReturned = false): void {
@@ -265,9 +206,4 @@ const isRelease = (answer: unknown) => answer instanceof PutBack || answer insta
 
 function isPromise(answer: unknown): answer is Promise<unknown> {
   return typeof answer === 'object' && answer !== null && 'then' in answer && typeof answer.then === 'function'
-}
-
-/** The thrown value as an Error. */
-export function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(`not an Error was thrown: ${String(thrown)}`, { cause: thrown })
 }

@@ -1,4 +1,5 @@
-export { Actor, ObjectAlreadyClaimed, QueueIsEmpty } from './actor.ts'
+export { Actor } from './actor.ts'
+export { ObjectAlreadyClaimed, QueueIsEmpty } from './actor-claims.ts'
 export type { Launch, Loop } from './actor-launch.ts'
 export type { FromActor, ToActor } from './actor-messages.ts'
 export { ACTOR_DEFAULTS, type ActorHooks, type ActorOptions } from './actor-options.ts'
@@ -10,7 +11,7 @@ export type { ClaimOptions, QueueOptions, Retry } from './claim-statements.ts'
 export type { AnyClaimed, Claimed, Moved, SomeClaim } from './claimed.ts'
 export { ClaimLost } from './claimed.ts'
 export type { ModelSummary } from './counts.ts'
-export type { OnError } from './executor.ts'
+export type { OnError } from './executor-options.ts'
 export {
   type Answer,
   type Context,

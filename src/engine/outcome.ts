@@ -133,16 +133,6 @@ export function retryOf(retryAfterMs: number = RETRY.baseMs): Backoff {
   return { ...RETRY, baseMs: retryAfterMs, maxMs: Math.max(RETRY.maxMs, retryAfterMs) }
 }
 
-/** Was this row claimed in vain more often than its state allows? */
-export function isLethal(machine: Machine, { state, attempts }: Pick<SomeClaim, 'state' | 'attempts'>): boolean {
-  return attempts > (machine.states[state]?.giveUp?.after ?? Number.POSITIVE_INFINITY)
-}
-
-/** Did its giving up fail, too, as often as the work before it? Then nothing runs any more: it moves along `giveUp`. */
-export function isSpent(machine: Machine, { state, attempts }: Pick<SomeClaim, 'state' | 'attempts'>): boolean {
-  return attempts > 2 * (machine.states[state]?.giveUp?.after ?? Number.POSITIVE_INFINITY)
-}
-
 function isAgain(outcome: unknown): outcome is Again {
   if (typeof outcome !== 'object' || outcome === null || !('again' in outcome) || outcome.again !== true) return false
   return isDelay((outcome as Again).afterMs)

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { backoff } from '../../src/base/backoff.ts'
+import { workOn } from '../../src/engine/giving-up.ts'
 import { again, defineMachine, FAILED, ForeignOutcome, PUT_BACK } from '../../src/engine/index.ts'
-import { isLethal, RETRY, retryOf, stepOf } from '../../src/engine/outcome.ts'
+import { RETRY, retryOf, stepOf } from '../../src/engine/outcome.ts'
 
 const machine = defineMachine({
   name: 'job',
@@ -67,7 +68,11 @@ describe('where an outcome leads', () => {
     expect(step(FAILED, 2).afterSeconds).toBeGreaterThanOrEqual(144)
     expect(step(FAILED, 3)).toEqual({ from: 'queued', to: 'failed', event: 'give_up', afterSeconds: null, attempts: 0 })
     expect(step(FAILED, 50, 'started')).toMatchObject({ to: 'started' })
-    expect([3, 4].map((attempts) => isLethal(machine, { state: 'queued', attempts }))).toEqual([false, true])
+    const tick = async () => {}
+    expect([3, 4].map((attempts) => workOn({ machine, tick }, { state: 'queued', attempts }))).toEqual([
+      tick,
+      undefined,
+    ])
   })
 
   it('what was only put back is due at once, and the attempt does not count', () => {

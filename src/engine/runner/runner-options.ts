@@ -1,4 +1,4 @@
-import type { OnError } from '../executor.ts'
+import type { OnError } from '../executor-options.ts'
 import type { Sql } from '../sql.ts'
 import type { WatchdogOptions } from '../watchdog.ts'
 import type { ModelOptions } from './producer.ts'
