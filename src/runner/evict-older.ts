@@ -7,8 +7,9 @@ import type { Home } from '../db/home.ts'
 import { identityIn, isRunner, type LiveRow, liveRows } from '../db/processes.ts'
 import { type Place, requestHandoff } from '../db/runners.ts'
 import { killFamily, MARKER } from '../processes/family.ts'
-import { livenessOf, signalIdentity } from '../processes/identity.ts'
+import { signalIdentity } from '../processes/identity.ts'
 import { presenceOf } from '../processes/presence.ts'
+import { watchEnds } from './watch-ends.ts'
 
 /** How long a killed tree may take to be gone (a process in uninterruptible sleep may never be). */
 const KILL_MS = 5_000
@@ -63,7 +64,12 @@ export async function evictOlderRunners(options: EvictOptions, me: Place, older:
     }
     if (seen.length === 0) await bell.wait(UNSEEN_MS, stop.drain)
     // The gate looks at the rows once more before anybody is promoted.
-    else if ((await leftOf(seen, bell, stop)) === 0 && unseen.length === 0 && !stop.drain.aborted) return true
+    else if (
+      (await watchEnds(seen, { bell, stop, ms: ROWS_MS, lookMs: seen.length * LOOK_MS })) === 0 &&
+      unseen.length === 0 &&
+      !stop.drain.aborted
+    )
+      return true
   }
 }
 
@@ -102,20 +108,6 @@ async function stillThere(home: Home, older: readonly LiveRow[], rows: readonly 
     if (presence === 'unseen' && now) unseen.push(now)
   }
   return { seen, unseen }
-}
-
-/**
- * Watches processes for a moment, without the database: an end is noticed at once.
- * @returns how many there still are
- */
-async function leftOf(seen: readonly LiveRow[], bell: Bell, stop: Stop): Promise<number> {
-  const end = performance.now() + ROWS_MS
-  for (;;) {
-    const alive = await Promise.all(seen.map(async (row) => (await livenessOf(identityIn(row)!)) !== 'gone'))
-    const left = alive.filter(Boolean).length
-    if (left < seen.length || performance.now() > end || stop.drain.aborted) return left
-    await bell.wait(seen.length * LOOK_MS, stop.drain)
-  }
 }
 
 async function isNewerThere(home: Home, me: Place, rows: readonly LiveRow[]): Promise<boolean> {

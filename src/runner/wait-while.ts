@@ -1,12 +1,11 @@
 import type { Bell } from '../base/abort.ts'
 import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
-import type { Home } from '../db/home.ts'
-import { identityIn, type LiveRow } from '../db/processes.ts'
-import { livenessOf } from '../processes/identity.ts'
+import type { LiveRow } from '../db/processes.ts'
 import { presenceOf } from '../processes/presence.ts'
 import type { Reason, Waiter } from './reasons-to-wait.ts'
 import { Silence } from './silence.ts'
+import { watchEnds } from './watch-ends.ts'
 
 /** How often the kernel is asked whether a process has ended. */
 const LOOK_MS = 100
@@ -52,7 +51,9 @@ export async function waitWhile(
       if (!last) log.info(reason)
       waitsFor(reason)
       last = row
-      await untilGone(waiter.home, row, lookMs, bell, stop)
+      const isSeen = (await presenceOf(waiter.home, row)) !== 'unseen'
+      if (isSeen) await watchEnds([row], { bell, stop, ms: lookMs, lookMs: Math.min(LOOK_MS, lookMs) })
+      else await bell.wait(lookMs, stop.drain)
     } catch (error) {
       away(error)
       await bell.wait(AWAY_MS, stop.drain)
@@ -65,15 +66,4 @@ function sayWhatEnded(log: Log, last: LiveRow | undefined, silent: readonly Live
   for (const { pid } of silent)
     log.warn(`pid ${pid} has fallen silent (stopped, or cut off from the database): going before it`)
   if (last && silent.length === 0) log.info(`pid ${last.pid} is out of the way: resuming`)
-}
-
-/** Returns when the process has ended, which the kernel tells; or when its row is worth another look. */
-async function untilGone(home: Home, row: LiveRow, lookMs: number, bell: Bell, stop: Stop): Promise<void> {
-  const identity = identityIn(row)!
-  const isSeen = (await presenceOf(home, row)) !== 'unseen'
-  const end = performance.now() + lookMs
-  while (performance.now() < end && !stop.drain.aborted) {
-    if (isSeen && (await livenessOf(identity)) === 'gone') return
-    await bell.wait(Math.min(LOOK_MS, lookMs), stop.drain)
-  }
 }

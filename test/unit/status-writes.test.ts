@@ -75,7 +75,7 @@ describe('statements that write what the engine decides by', () => {
     } finally {
       api.close()
     }
-  })
+  }, 60_000)
 
   it('are not built by methods', () => {
     const built = files.flatMap((file) => {

@@ -173,8 +173,8 @@ export const RUNNER: readonly Mutant[] = [
   {
     name: 'a standby takes a leader that has just died for one that it cannot see',
     file: 'src/runner/wait-while.ts',
-    find: "(await presenceOf(home, row)) !== 'unseen'",
-    replacement: "(await presenceOf(home, row)) === 'there'",
+    find: "(await presenceOf(waiter.home, row)) !== 'unseen'",
+    replacement: "(await presenceOf(waiter.home, row)) === 'there'",
     test: 'test/integration/ownership.test.ts',
     only: 'does not last for one that has ended',
   },
