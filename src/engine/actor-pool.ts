@@ -13,7 +13,7 @@ import { type Reaping, reapActor } from './reap-actor.ts'
 import { Roster } from './roster.ts'
 import { SlotAllocator } from './slot-allocator.ts'
 import { actorsToSpawn, MAX_CONCURRENT_ACTORS } from './spawn-policy.ts'
-import { StuckActors } from './stuck-actors.ts'
+import { Standstill } from './standstill.ts'
 
 /**
  * The actors of one kind below one supervisor. The pool starts a few at a time while rows wait, wakes, drains and reaps
@@ -24,7 +24,7 @@ export class ActorPool {
   readonly #options: ActorPoolOptions
   readonly #reaping: Reaping
   readonly #roster = new Roster()
-  readonly #stuck: StuckActors
+  readonly #stuck: Standstill
   readonly #allocator: SlotAllocator<ActorSlot> | undefined
   readonly #stop: Stop
   readonly #bell: Bell
@@ -44,7 +44,7 @@ export class ActorPool {
     this.#bell = options.bell ?? new Bell()
     const queue = new Queue<Machine>(machine, sql, options.queue)
     this.#reaping = { queue, name, report: this.#report, leaving: this.#stop.drain }
-    this.#stuck = new StuckActors(this.#roster, queue, (why) => this.#report(new Error(`${name} ${why}`)))
+    this.#stuck = new Standstill(this.#roster, queue, (why) => this.#report(new Error(`${name} ${why}`)))
     this.#allocator = slots === undefined ? undefined : new SlotAllocator(slots)
   }
 

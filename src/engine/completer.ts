@@ -1,5 +1,6 @@
 import { sleep } from '../base/abort.ts'
 import { codeOf } from '../base/errors.ts'
+import { asError } from './as-error.ts'
 import type { Counts } from './counts.ts'
 import type { Machine } from './machine.ts'
 import { FAILED, type Step, stepOf } from './outcome.ts'
@@ -106,14 +107,7 @@ export class Completer {
     }
     this.#counts.failed += 1
     const step = stepOf(this.#queue.machine, tick.claim, FAILED)
-    await this.#write([
-      {
-        claim: tick.claim,
-        step,
-        tick,
-        end: { how: 'failed', error: error instanceof Error ? error : new Error(String(error)) },
-      },
-    ])
+    await this.#write([{ claim: tick.claim, step, tick, end: { how: 'failed', error: asError(error) } }])
   }
 
   /** The database does not answer: keeps the outcomes for as long as the leases certainly hold. */

@@ -1,37 +1,24 @@
 import { sleep } from '../base/abort.ts'
 
+type Every = [ms: number, signal: AbortSignal, onError: (error: unknown) => void, work: () => Promise<void> | void]
+
 /**
  * Calls `work` every `ms`, first after `ms`, never twice at once, until `signal` aborts. Errors go to `onError` and do
  * not stop it.
  */
-export async function every(
-  ms: number,
-  signal: AbortSignal,
-  onError: (error: unknown) => void,
-  work: () => Promise<void> | void,
-): Promise<void> {
-  for (;;) {
-    await sleep(ms, signal)
-    if (signal.aborted) return
+export async function every(...[ms, signal, onError, work]: Every): Promise<void> {
+  await sleep(ms, signal)
+  await nowAndEvery(ms, signal, onError, work)
+}
+
+/** The same, with a first call now. */
+export async function nowAndEvery(...[ms, signal, onError, work]: Every): Promise<void> {
+  while (!signal.aborted) {
     try {
       await work()
     } catch (error) {
       onError(error)
     }
+    await sleep(ms, signal)
   }
-}
-
-/** The same, with a first call now. */
-export async function nowAndEvery(
-  ms: number,
-  signal: AbortSignal,
-  onError: (error: unknown) => void,
-  work: () => Promise<void> | void,
-): Promise<void> {
-  try {
-    if (!signal.aborted) await work()
-  } catch (error) {
-    onError(error)
-  }
-  await every(ms, signal, onError, work)
 }

@@ -64,11 +64,7 @@ export class Leases<M extends Machine, Row = Record<string, unknown>> extends Tr
    */
   async requeueClaimsOf(owners: readonly string[], blame = true): Promise<number> {
     if (owners.length === 0) return 0
-    return (
-      await this.sql.query(
-        this.once('requeue', () => requeueStatement(this.machine)),
-        [owners, blame],
-      )
-    ).length
+    const statement = this.once('requeue', () => requeueStatement(this.machine))
+    return (await this.sql.query(statement, [owners, blame])).length
   }
 }

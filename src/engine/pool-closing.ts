@@ -1,7 +1,7 @@
 import type { Bell } from '../base/abort.ts'
 import type { Stop } from '../base/stop.ts'
 import type { Roster } from './roster.ts'
-import type { StuckActors } from './stuck-actors.ts'
+import type { Standstill } from './standstill.ts'
 
 /** An actor that has not exited this long after a force is killed. */
 const DEAF_MS = 3_000
@@ -15,7 +15,7 @@ const CLOSING_MS = 2_000
  * Drains a pool, and waits until all actors are gone, and a moment for them to be reaped; `force` of the stop cuts the
  * wait short. A process that nobody can end is not waited for.
  */
-export async function closePool(roster: Roster, stuck: StuckActors, stop: Stop, bell: Bell): Promise<void> {
+export async function closePool(roster: Roster, stuck: Standstill, stop: Stop, bell: Bell): Promise<void> {
   roster.drain(stop)
   for (const slot of roster.in('idle')) slot.askedAt ??= performance.now()
   let killTimer: NodeJS.Timeout | undefined

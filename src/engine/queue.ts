@@ -50,10 +50,8 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Lea
    * @param values those of the queue's `where`
    */
   async due(limit: number, values: readonly unknown[] = this.#whereValues): Promise<Row[]> {
-    return await this.sql.query<Row>(
-      this.once('due', () => dueStatement(this.machine, this.options)),
-      [limit, ...values],
-    )
+    const statement = this.once('due', () => dueStatement(this.machine, this.options))
+    return await this.sql.query<Row>(statement, [limit, ...values])
   }
 
   /**
@@ -155,10 +153,8 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Lea
 
   /** Counts rows in states that the graph does not know: they are not claimed until a program knows their state. */
   async unknown(): Promise<Record<string, number>> {
-    const rows = await this.sql.query<{ state: string; count: number }>(
-      this.once('unknown', () => unknownStatement(this.machine)),
-      [],
-    )
+    const statement = this.once('unknown', () => unknownStatement(this.machine))
+    const rows = await this.sql.query<{ state: string; count: number }>(statement, [])
     return Object.fromEntries(rows.map(({ state, count }) => [state, count]))
   }
 

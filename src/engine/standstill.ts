@@ -1,7 +1,12 @@
 import type { ActorSlot } from './actor-slot.ts'
 import type { Machine } from './machine.ts'
 import type { Queue } from './queue.ts'
+import type { Roster } from './roster.ts'
 
+/** An actor reports every few seconds. One that was started or woken and is silent for this long is stuck. */
+const MUTE_MS = 30_000
+/** An idle actor exits within moments of being asked to. */
+const LEAVE_MS = 10_000
 /** This long after the end of its lease an actor counts as stuck. */
 const STUCK_SECONDS = 15
 /** At its deadline an actor stops by itself; it has this long to do so. */
@@ -9,13 +14,44 @@ const OVERTIME_MS = 30_000
 /** When two checks are further apart, no actor could be heard: the database was away, or we were suspended. */
 const LONGEST_GAP_MS = 10_000
 
-/** Finds actors that are stuck: stopped, or blocked where no order reaches them. */
+/**
+ * Finds the actors of a pool that are stuck (stopped, or blocked where no order reaches them) and kills them; reaping
+ * them makes their work due again.
+ */
 export class Standstill {
+  readonly #roster: Roster
   readonly #queue: Queue<Machine>
+  readonly #report: (why: string) => void
   #lookedAt = performance.now()
 
-  constructor(queue: Queue<Machine>) {
+  /** @param report says of which actor, and why, before the kill */
+  constructor(roster: Roster, queue: Queue<Machine>, report: (why: string) => void) {
+    this.#roster = roster
     this.#queue = queue
+    this.#report = report
+  }
+
+  /** Throws errors of the database. */
+  async kill(): Promise<void> {
+    this.#kill('does not answer', this.mute(this.#roster.there, MUTE_MS))
+    this.#kill('gets nowhere', this.overdue(this.#roster.there))
+    this.#kill('does not renew its lease', await this.late(this.#roster.there))
+  }
+
+  /** As `kill`, of actors that were asked to exit; does not wait for the database, which may be silent. */
+  killLeaving(): void {
+    this.#kill('does not answer', this.mute(this.#roster.there, LEAVE_MS))
+    void this.late(this.#roster.there).then(
+      (late) => this.#kill('does not renew its lease', late),
+      () => {}, // The database is away: the next call tries again.
+    )
+  }
+
+  #kill(why: string, slots: readonly ActorSlot[]): void {
+    for (const { owner, pid, isKilled } of slots) {
+      if (!isKilled) this.#report(`${pid ?? ''} ${why}: killing it`)
+      for (const each of this.#roster.there) if (each.owner === owner) each.kill()
+    }
   }
 
   /**

@@ -3,6 +3,7 @@ import type { FromActor } from '../../src/engine/actor-messages.ts'
 import { type ActorBody, ActorSlot } from '../../src/engine/actor-slot.ts'
 import type { Machine } from '../../src/engine/machine.ts'
 import { Queue } from '../../src/engine/queue.ts'
+import { Roster } from '../../src/engine/roster.ts'
 import { Standstill } from '../../src/engine/standstill.ts'
 import { job } from '../fixtures/engine/job.ts'
 
@@ -25,7 +26,7 @@ function actor(...messages: FromActor[]): ActorSlot {
 
 /** With what the database knows of leases. */
 const standstillOf = (holders: { owner: string; late: boolean }[]) =>
-  new Standstill(new Queue<Machine>(job, { query: async <Row>() => holders as Row[] }))
+  new Standstill(new Roster(), new Queue<Machine>(job, { query: async <Row>() => holders as Row[] }), () => {})
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => void vi.useRealTimers())

@@ -48,19 +48,15 @@ export class Runner {
     // end.
     const each = Math.max(1, concurrency - (ours.length - 1))
     const shared = {
-      ...{
-        engineSql: this.#gauge,
-        sql: options.sql,
-        owner: options.owner ?? uuidv7(),
-        by: options.by ?? null,
-        deadlineMs,
-      },
-      ...{
-        log: options.log,
-        onError: this.#onError,
-        onNews: () => this.#bell.wake(),
-        onWork: () => this.#watchdog?.feed(true),
-      },
+      engineSql: this.#gauge,
+      sql: options.sql,
+      owner: options.owner ?? uuidv7(),
+      by: options.by ?? null,
+      deadlineMs,
+      log: options.log,
+      onError: this.#onError,
+      onNews: () => this.#bell.wake(),
+      onWork: () => this.#watchdog?.feed(true),
     }
     this.#producers = ours.map((model) => new Producer(model, each, shared))
   }

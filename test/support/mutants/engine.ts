@@ -28,8 +28,8 @@ export const ENGINE: readonly Mutant[] = [
   },
   {
     name: 'a worker that stands still is left alone',
-    file: 'src/engine/stuck-actors.ts',
-    find: "    this.#kill('does not renew its lease', await this.#standstill.late(this.#roster.there))\n",
+    file: 'src/engine/standstill.ts',
+    find: "    this.#kill('does not renew its lease', await this.late(this.#roster.there))\n",
     replacement: '',
     test: 'test/crash/kill.test.ts',
     only: 'is killed by its supervisor, and its work goes on',
