@@ -7,12 +7,12 @@ import { useDatabases } from '../support/engine.ts'
 import { newFolder } from '../support/homes.ts'
 import { NODE, ROOT, Running } from '../support/program.ts'
 
-const readme = readFileSync(join(ROOT, 'src', 'engine', 'README.md'), 'utf8')
+const manual = readFileSync(join(ROOT, 'src', 'engine', 'MANUAL.md'), 'utf8')
 const databases = useDatabases()
 
-it('the example in the README drives a table of its own', async () => {
+it('the example in the manual drives a table of its own', async () => {
   const database = await databases.make()
-  const example = /```ts example\n([\s\S]*?)```/.exec(readme)?.[1] ?? ''
+  const example = /```ts example\n([\s\S]*?)```/.exec(manual)?.[1] ?? ''
   const folder = newFolder()
   try {
     const file = join(folder, 'example.ts')
@@ -34,9 +34,9 @@ it('the example in the README drives a table of its own', async () => {
   }
 })
 
-it('every test that the README names is there', () => {
-  const rows = readme
-    .slice(readme.indexOf('## The names of the seeds'))
+it('every test that the manual names is there', () => {
+  const rows = manual
+    .slice(manual.indexOf('## The names of the seeds'))
     .matchAll(/^\| (?!seed|---)(.*) \| (.*) \| ?(.*?) ?\|$/gm)
   const tests = new Set([...rows].flatMap(([, , , cell]) => cell!.split('; ')).filter((test) => test !== ''))
   expect(tests.size).toBeGreaterThan(50)
