@@ -1,274 +1,75 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { failpoint } from '../base/failpoint.ts'
-import { FLUSH_ENV } from '../base/flush.ts'
-import { uuidv7 } from '../base/ids.ts'
-import { asset } from '../base/package-root.ts'
-import { readRowLog } from '../base/row-log.ts'
-import { FRUGAL_ENV, FRUGAL_FLAGS } from '../base/start/frugal.ts'
-import { insertStarting, markEnded, markRunning } from '../db/processes.ts'
-import { CannotEnd } from '../processes/cannot-end.ts'
-import {
-  type Container,
-  closeContainer,
-  containerFor,
-  familyIn,
-  openContainer,
-} from '../processes/containment/containment.ts'
-import { type Family, killFamily, MARKER } from '../processes/family.ts'
-import { identityOf } from '../processes/identity.ts'
-import { spawned } from '../processes/spawned.ts'
-import { forAccount, ownPlaces } from './account-environment.ts'
-import { extraContext, hookEnvironment } from './environment.ts'
-import { giveFile } from './hand-over.ts'
-import { type HostJob, type HostReply, STOP } from './host-protocol.ts'
-import { endedBy, endOf, type HostedEnd, type HostedRun, nameOf } from './hosted-ends.ts'
-import { closeUnstarted, type Exit, type HookScope } from './launch.ts'
+import { join } from 'node:path'
+import type { ProcessScope } from './announced.ts'
+import type { HookJob, HostedEnd } from './hosted-ends.ts'
+import { WarmProcess } from './warm-process.ts'
+
+/** What a job listens to, and tells. */
+interface Around {
+  /** Kills the hook that is running. */
+  readonly signal: AbortSignal
+  /** Lets the hook that is running end, and starts no further one. */
+  readonly enough: AbortSignal
+  /** Called before the first hook acts, and again before the first one in another process. */
+  readonly started: (processId: string) => Promise<void>
+}
 
 /**
- * A bounded heap: a hook that needs more dies of it and runs again alone. A young generation of 4 MB would save 3 % of
- * a host's CPU, since the tree of a page is garbage by the next one, and take 4 MB; one of 1 MB costs a tenth.
- */
-const HOST_FLAGS = [...FRUGAL_FLAGS, '--max-semi-space-size=2', '--max-old-space-size=80']
-/** A host that grows beyond this is replaced after its current hook. */
-const MAX_RSS_BYTES = 400 * 1024 * 1024
-/**
- * So is one that has done as many jobs, of which most pages have one: with time its allocator keeps more of what it
- * cannot give back, a third more after 1,000 pages. Another one costs 0.2 s of CPU until it is warm, a twentieth of
- * what 200 pages take.
- */
-const MAX_JOBS = 200
-/** At its deadline a hook gets an abort signal; if it ignores that, the host is killed this much later. */
-const ABORT_GRACE_MS = 1_000
-/** How long an idle host may take to exit. */
-const LEAVE_MS = 2_000
-
-/**
- * How often a long job is checked. What has ended by then is published as copies, because hooks that follow may look at
- * the originals: less often is cheaper where a machine has more to do than it can.
- */
-const LOOK_MS = 1_000
-
-/**
- * The supervisor's end of the warm host process (host.ts), which is started when first needed and replaced when a hook
- * in it had to be killed.
+ * Runs our own hooks, one job after another, in one warm process, which is started when first needed, and replaced when
+ * a hook in it had to be killed, or when it has grown.
  */
 export class HookHost {
-  readonly processId: string
-  readonly #child: ChildProcess
-  readonly #container: Container
-  readonly #family: Family
-  readonly #exited: Promise<Exit>
-  readonly #recorded: Promise<void>
-  #exit: Exit | undefined
-  #rssBytes = 0
-  #jobs = 0
+  readonly #scope: ProcessScope
+  readonly #cwd: string
+  #process: Promise<WarmProcess> | undefined
 
-  private constructor(
-    processId: string,
-    child: ChildProcess,
-    container: Container,
-    family: Family,
-    exited: Promise<Exit>,
-    recorded: Promise<void>,
-  ) {
-    this.processId = processId
-    this.#child = child
-    this.#container = container
-    this.#family = family
-    this.#exited = exited
-    this.#recorded = recorded
-    void exited.then((exit) => {
-      this.#exit = exit
-    })
+  constructor(scope: ProcessScope, cwd: string) {
+    this.#scope = scope
+    this.#cwd = cwd
   }
 
-  /** Starts a host below `parentId`. Its own output goes to `logs`, each hook's output to the files of its job. */
-  static async start(
-    scope: Pick<HookScope, 'home' | 'parentId' | 'runnerId' | 'containment'>,
-    cwd: string,
-    log: string,
-  ): Promise<HookHost> {
-    const argv = [process.execPath, ...HOST_FLAGS, asset('hook-host.js', 'hooks/host-process.ts')]
-    const id = uuidv7()
-    const container = containerFor(scope.containment, { processId: id, workerId: scope.parentId }, argv)
-    await insertStarting(scope.home, {
-      id,
-      processType: 'hook',
-      parentId: scope.parentId,
-      runnerId: scope.runnerId,
-      pwd: cwd,
-      cmd: argv,
-      containment: container.tier,
-      cgroup: container.cgroup,
-      logs: { stdout: log, stderr: log },
-    })
-    await failpoint('spawn.host_row')
-    const marks = { [MARKER.process]: id, [MARKER.worker]: scope.parentId, [MARKER.runner]: scope.runnerId }
-    // No settings: each hook in it brings its own.
-    const { account } = scope.containment
-    const home = account ? ownPlaces(account) : { HOME: process.env['HOME'] }
-    const env = { PATH: process.env['PATH'], ...home, ...FRUGAL_ENV, ...FLUSH_ENV, ...marks }
-    const child = await spawned(() => spawnHost(container, cwd, env, log)).catch(async (error: unknown) => {
-      await closeUnstarted(scope.home, container, id)
-      throw error
-    })
-    const exited = new Promise<Exit>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
-    await failpoint('spawn.host_spawned')
-    const identity = await identityOf(child.pid).catch(() => null) // As in launch.ts.
-    const record = async () => {
-      if (identity) await markRunning(scope.home.db, id, identity)
-      await failpoint('spawn.host_running')
-      await markEnded(scope.home.db, id, await exited)
-      await failpoint('shutdown.host_row_closed')
-    }
-    const recorded = record()
-    recorded.catch(() => {})
-    return new HookHost(id, child, container, familyIn(container, id, identity), exited, recorded)
+  /** Starts the process ahead of time. */
+  warmUp(): void {
+    this.#process ??= this.#start()
+    this.#process.catch(() => {}) // The first job sees the failure.
   }
 
-  /** Can it take another job? */
-  get usable(): boolean {
-    return this.#exit === undefined && this.#child.connected && this.#rssBytes < MAX_RSS_BYTES && this.#jobs < MAX_JOBS
+  /** The process in which the next job will begin. */
+  async processId(): Promise<string> {
+    return (await this.#usable()).id
   }
 
   /**
-   * Runs hooks as one job and yields their ends in order: in portions while a job takes long, else all at once. A hook
-   * that outlives its deadline, or `force`, costs the host its life, and is the last one with an end. So is the hook
-   * that is running when `enough` aborts.
-   * @param log the file for what they print
+   * Runs hooks one after another and yields their ends in order, several at a time. A hook that was killed, or ended
+   * the process, is the last one of its portion; those behind it run in another process. Hooks without an end are still
+   * to be run.
    */
-  async *run(
-    scope: HookScope,
-    log: string,
-    runs: readonly HostedRun[],
-    force: AbortSignal,
-    enough: AbortSignal,
-  ): AsyncGenerator<HostedEnd[], void> {
-    this.#jobs += 1
-    const outcome = Promise.withResolvers<HostReply | 'force' | 'gone'>()
-    const onReply = (reply: HostReply) => outcome.resolve(reply)
-    const onForce = () => outcome.resolve('force')
-    const onGone = () => outcome.resolve('gone')
-    const onEnough = () => this.#child.connected && this.#child.send(STOP, () => {})
-    this.#child.once('message', onReply)
-    // Not by `#exited`, which would keep what each job was answered for as long as the host lives.
-    this.#child.once('exit', onGone)
-    force.addEventListener('abort', onForce)
-    enough.addEventListener('abort', onEnough)
-    this.#child.send(this.#jobOf(scope, log, runs), (error) => {
-      if (error) this.kill().catch(outcome.reject) // It died before it took the job; its exit says how.
-    })
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) onGone()
-    if (force.aborted) onForce()
-    if (enough.aborted) onEnough()
-    let done = 0
-    let since = performance.now()
-    let isOver = false
-    try {
-      while (done < runs.length) {
-        const { timeoutMs } = runs[done]!.hook
-        const left = since + timeoutMs + ABORT_GRACE_MS - performance.now()
-        const isLate = left <= LOOK_MS
-        const answer = await within(Math.min(left, LOOK_MS), outcome.promise)
-        if (typeof answer === 'object') {
-          isOver = true
-          this.#rssBytes = answer.rssBytes
-          const rest = answer.outcomes.slice(done).map((one, index) => endOf(runs[done + index]!, one, log))
-          if (rest.length > 0) yield rest
-          return
-        }
-        // After a suspension the check comes late: the current hook is not to blame for the time of the one before.
-        const end = answer ?? (isLate && !readRowLog(log).has(nameOf(runs[done]!)) ? 'timeout' : undefined)
-        isOver = end !== undefined
-        // A host that exited by itself may have left children of a hook.
-        if (end !== undefined) await this.kill()
-        const ends = endedBy(readRowLog(log), runs.slice(done), since)
-        done += ends.length
-        since = ends.at(-1)?.ended ?? since
-        const endedAfterAll = end === 'timeout' && ends.length > 0
-        if (end !== undefined && !endedAfterAll && done < runs.length) {
-          const exit = end === 'gone' ? await this.#exited : KILLED
-          const cause = end === 'gone' ? 'exit' : end
-          const { hook, logs } = runs[done]!
-          ends.push({ hook, logs, exit, cause, began: since, ended: performance.now(), stdout: '' })
-        }
-        if (ends.length > 0) yield ends
-        if (end !== undefined) return
+  async *run(job: HookJob, { signal, enough, started }: Around): AsyncGenerator<HostedEnd[], void> {
+    for (let left = job.runs; left.length > 0 && !enough.aborted && !signal.aborted; ) {
+      const process = await this.#usable()
+      await started(process.id)
+      for await (const ends of process.run({ ...job, runs: left }, signal, enough)) {
+        left = left.slice(ends.length)
+        yield ends
       }
-      isOver = typeof (await outcome.promise) === 'object' // The answer is on its way.
-    } finally {
-      if (!isOver) await this.kill() // Its answer would be mistaken for the next job's.
-      force.removeEventListener('abort', onForce)
-      enough.removeEventListener('abort', onEnough)
-      this.#child.off('message', onReply)
-      this.#child.off('exit', onGone)
     }
   }
 
-  #jobOf(scope: HookScope, log: string, runs: readonly HostedRun[]): HostJob {
-    const { runnerId, parentId: workerId, settings, target } = scope
-    const ids = { processId: this.processId, workerId, runnerId }
-    const { account } = scope.containment
-    const all = runs.map(({ hook }) => hook)
-    const { EXTRA_CONTEXT: _, ...own } = hookEnvironment(settings, target, all, ids)
-    const env = account ? forAccount(own, account) : own
-    if (account) for (const file of [log, ...runs.map(({ logs }) => logs.stderr)]) giveFile(file, account)
-    const hooks = runs.map((run) => ({
-      path: run.hook.path,
-      outputDir: run.outputDir,
-      flush: run.isMoved,
-      env: {
-        EXTRA_CONTEXT: extraContext(target, run.hook),
-        ...(run.isAhead && { ARCHIVEBOX_PUBLISHED_DIR: dirname(run.outputDir) }),
-      },
-      name: nameOf(run),
-      stderr: run.logs.stderr,
-      timeoutMs: run.hook.timeoutMs,
-    }))
-    return { url: target.url, env, log, hooks }
+  /** Ends the process. @param now does not wait for it to exit by itself */
+  async close(now: boolean): Promise<void> {
+    const process = await this.#process?.catch(() => undefined)
+    if (now) await process?.kill()
+    else await process?.stop()
   }
 
-  /** Ends an idle host: it exits when its channel closes, and is killed if it does not. */
-  async stop(): Promise<void> {
-    if (this.#child.connected) this.#child.disconnect()
-    const late = setTimeout(() => this.#child.kill('SIGKILL'), LEAVE_MS)
-    await this.#recorded.finally(() => clearTimeout(late))
-    closeContainer(this.#container)
+  async #usable(): Promise<WarmProcess> {
+    const process = await this.#process?.catch(() => undefined)
+    if (process?.usable) return process
+    await process?.stop()
+    this.#process = this.#start()
+    return await this.#process
   }
 
-  async kill(): Promise<void> {
-    const survivors = await killFamily(this.#family)
-    await failpoint('shutdown.host_killed')
-    if (survivors.some(({ pid }) => pid === this.#child.pid)) throw new CannotEnd(survivors)
-    await this.#recorded
-  }
-}
-
-const KILLED: Exit = { code: null, signal: 'SIGKILL' }
-
-/** The value of a promise, or undefined after `ms` milliseconds. */
-async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), Math.max(0, ms))
-  })
-  return await Promise.race([promise, late]).finally(() => clearTimeout(timer))
-}
-
-function spawnHost(container: Container, cwd: string, env: NodeJS.ProcessEnv, log: string): ChildProcess {
-  mkdirSync(dirname(log), { recursive: true })
-  const output = openSync(log, 'a', 0o600)
-  try {
-    openContainer(container)
-    return spawn(container.argv[0]!, container.argv.slice(1), {
-      cwd,
-      env,
-      detached: true,
-      stdio: ['ignore', output, output, 'ipc'],
-    })
-  } finally {
-    closeSync(output)
+  #start(): Promise<WarmProcess> {
+    return WarmProcess.start(this.#scope, this.#cwd, join(this.#cwd, 'logs', 'hook-host.log'))
   }
 }

@@ -1,39 +1,24 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs'
-import { dirname, extname } from 'node:path'
+import type { ChildProcess } from 'node:child_process'
 import { sleep } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import { uuidv7 } from '../base/ids.ts'
-import { asset } from '../base/package-root.ts'
-import { FRUGAL_ENV, FRUGAL_FLAGS } from '../base/start/frugal.ts'
-import type { Home } from '../db/home.ts'
-import { insertStarting, markEnded, markRan, markRunning } from '../db/processes.ts'
-import {
-  type Container,
-  type Containment,
-  closeContainer,
-  containerFor,
-  familyIn,
-  openContainer,
-} from '../processes/containment/containment.ts'
+import { FRUGAL_ENV } from '../base/start/frugal.ts'
+import { markEnded, markRan, markRunning } from '../db/processes.ts'
 import { type Family, killFamily } from '../processes/family.ts'
-import { identityOf } from '../processes/identity.ts'
+import type { ProcessIdentity } from '../processes/identity.ts'
 import { isTransient, spawned } from '../processes/spawned.ts'
 import { forAccount } from './account-environment.ts'
+import { announce, identified, type ProcessScope, spawnToFiles, startAnnounced } from './announced.ts'
+import { commandOf, isFrugal } from './command.ts'
 import type { Hook, HookSettings } from './discover.ts'
 import { type HookTarget, hookEnvironment } from './environment.ts'
 import { limitOutput } from './output-limit.ts'
 import { interpreterTrouble } from './shebang.ts'
 
-/** The worker that launches hooks, and their containment. */
-export interface HookScope {
-  readonly home: Home
-  readonly parentId: string
-  readonly runnerId: string
+/** The worker that launches hooks, and what they work on. */
+export interface HookScope extends ProcessScope {
   readonly target: HookTarget
   readonly settings: HookSettings
-  readonly containment: Containment
 }
 
 export interface HookLogs {
@@ -80,45 +65,32 @@ export async function launchHook(
   logs: HookLogs,
   claimed: (processId: string) => Promise<void>,
 ): Promise<RunningHook> {
-  const id = uuidv7()
-  const argv = commandOf(hook, scope.target)
-  const container = containerFor(scope.containment, { processId: id, workerId: scope.parentId }, argv)
-  await insertStarting(scope.home, {
-    id,
-    processType: 'hook',
-    parentId: scope.parentId,
-    runnerId: scope.runnerId,
+  const { home, target } = scope
+  const announced = await announce(scope, {
     pwd: cwd,
-    cmd: argv,
-    url: scope.target.url,
-    crawlId: scope.target.crawlId,
-    snapshotId: scope.target.snapshotId ?? null,
+    cmd: commandOf(hook, target),
+    url: target.url,
+    crawlId: target.crawlId,
+    snapshotId: target.snapshotId ?? null,
     timeout: Math.round(hook.timeoutMs / 1000),
-    containment: container.tier,
-    cgroup: container.cgroup,
     logs,
   })
+  const { id, container } = announced
   await failpoint('spawn.hook_row')
   try {
     await claimed(id)
   } catch (error) {
-    await markEnded(scope.home.db, id, null)
+    await markEnded(home.db, id, null)
     await failpoint('spawn.hook_row_withdrawn')
     throw error
   }
-  const { runnerId, parentId: workerId } = scope
-  const { account } = scope.containment
-  const own = hookEnvironment(scope.settings, scope.target, [hook], { processId: id, workerId, runnerId })
-  const env = { ...(isFrugal(hook) && FRUGAL_ENV), ...(account ? forAccount(own, account) : own) }
+  const env = environmentOf(scope, hook, id)
   const startedAt = performance.now()
-  const { pid, ended } = await start(() => spawnToFiles(container, cwd, env, logs)).catch(async (error: unknown) => {
-    await closeUnstarted(scope.home, container, id)
-    throw error
-  })
+  const { pid, ended } = await startAnnounced(home, announced, () =>
+    start(() => spawnToFiles(container, cwd, env, logs)),
+  )
   await failpoint('spawn.hook_spawned')
-  // The hook runs even if we have no descriptor left to identify it: its mark says whose it is.
-  const identity = pid === undefined ? null : await identityOf(pid).catch(() => null)
-  const family = familyIn(container, id, identity)
+  const { identity, family } = await identified(announced, pid)
   const limit = limitOutput([logs.stdout, logs.stderr], async () => {
     await killFamily(family)
     await failpoint('publish.flood_ended')
@@ -129,34 +101,38 @@ export async function launchHook(
     const trouble = wasNotFound(exit) ? interpreterTrouble(hook.path) : undefined
     return trouble ? { ...exit, error: `it cannot be started: ${trouble}` } : exit
   })
-  const record = async () => {
-    const { db } = scope.home
-    const exit = identity && (await Promise.race([exited, sleep(BRIEF_MS).then(() => undefined)]))
-    if (exit) await markRan(db, id, identity, exit, performance.now() - startedAt)
-    else {
-      if (identity) await markRunning(db, id, identity, performance.now() - startedAt)
-      await failpoint('spawn.hook_running')
-      await markEnded(db, id, await exited)
-    }
-    await failpoint('publish.hook_row_closed')
-  }
-  const recorded = record()
+  const recorded = record(scope, id, identity, exited, startedAt)
   recorded.catch(() => {}) // Awaited later; until then a rejection must not count as unhandled.
-  return { hook, url: scope.target.url, processId: id, pid, logs, startedAt, family, exited, recorded }
+  return { hook, url: target.url, processId: id, pid, logs, startedAt, family, exited, recorded }
+}
+
+function environmentOf(scope: HookScope, hook: Hook, processId: string): NodeJS.ProcessEnv {
+  const { settings, target, runnerId, parentId: workerId, containment } = scope
+  const own = hookEnvironment(settings, target, [hook], { processId, workerId, runnerId })
+  return { ...(isFrugal(hook) && FRUGAL_ENV), ...(containment.account ? forAccount(own, containment.account) : own) }
 }
 
 /** The row of a hook that ends sooner is closed at once. */
 const BRIEF_MS = 50
 
+/** Completes the row of a hook that was started, and closes it when the hook has ended. */
+async function record(
+  { home: { db } }: HookScope,
+  id: string,
+  identity: ProcessIdentity | null,
+  exited: Promise<Exit>,
+  startedAt: number,
+): Promise<void> {
+  const exit = identity && (await Promise.race([exited, sleep(BRIEF_MS).then(() => undefined)]))
+  if (identity && exit) await markRan(db, id, identity, exit, performance.now() - startedAt)
+  else if (identity) await markRunning(db, id, identity, performance.now() - startedAt)
+  if (!exit) await failpoint('spawn.hook_running')
+  if (!exit) await markEnded(db, id, await exited)
+  await failpoint('publish.hook_row_closed')
+}
+
 /** Neither the system nor `env` found the interpreter. */
 const wasNotFound = ({ code, error }: Exit) => error !== undefined || code === 127
-
-/** Removes what was prepared for a process that the machine could not start. */
-export async function closeUnstarted(home: Home, container: Container, id: string): Promise<void> {
-  closeContainer(container)
-  await markEnded(home.db, id, null)
-  await failpoint('spawn.unstarted_closed')
-}
 
 interface Started {
   /** Undefined: it never ran. */
@@ -180,55 +156,5 @@ async function start(spawnIt: () => ChildProcess): Promise<Started> {
       pid: undefined,
       ended: Promise.resolve({ code: null, signal: null, error: `it cannot be started: ${messageOf(error)}` }),
     }
-  }
-}
-
-/** Starts a command in its container and in a session of its own, without stdin, its output in files. */
-export function spawnToFiles(container: Container, cwd: string, env: NodeJS.ProcessEnv, logs: HookLogs): ChildProcess {
-  mkdirSync(dirname(logs.stdout), { recursive: true })
-  const stdout = openSync(logs.stdout, 'w', 0o600)
-  const stderr = openSync(logs.stderr, 'w', 0o600)
-  try {
-    openContainer(container)
-    return spawn(container.argv[0]!, container.argv.slice(1), {
-      cwd,
-      env,
-      detached: true,
-      stdio: ['ignore', stdout, stderr],
-    })
-  } finally {
-    closeSync(stdout)
-    closeSync(stderr)
-  }
-}
-
-const isOurs = ({ path }: Hook) => path.startsWith(asset('plugins', 'plugins'))
-/** It lives as long as the crawl, and keeps nothing of what passes through it. */
-const isFrugal = (hook: Hook) => hook.background && isOurs(hook)
-
-/** The command that runs a hook. */
-export function commandOf(hook: Hook, target: HookTarget): string[] {
-  return [...interpreter(hook), ...(target.args ?? [`--url=${target.url}`])]
-}
-
-const RUNTIMES = new Map([
-  ['.js', process.execPath],
-  ['.py', 'python3'],
-  ['.sh', 'bash'],
-])
-
-/**
- * The interpreter. An executable runs by its shebang, a file without the execute bit by its extension, and our own
- * JavaScript on our own Node.
- */
-function interpreter(hook: Hook): string[] {
-  const { path } = hook
-  const runtime = RUNTIMES.get(extname(path))
-  if (runtime && isOurs(hook)) return [runtime, ...(isFrugal(hook) ? FRUGAL_FLAGS : []), path]
-  try {
-    accessSync(path, constants.X_OK)
-    return [path]
-  } catch {
-    return runtime ? [runtime, path] : [path]
   }
 }

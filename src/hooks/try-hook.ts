@@ -4,9 +4,11 @@ import { hasDeathSignal } from '../processes/containment/death-signal.ts'
 import { killFamily } from '../processes/family.ts'
 import { identityOf } from '../processes/identity.ts'
 import { spawned } from '../processes/spawned.ts'
+import { spawnToFiles } from './announced.ts'
+import { commandOf } from './command.ts'
 import type { Hook, HookSettings } from './discover.ts'
 import { type HookTarget, hookEnvironment } from './environment.ts'
-import { commandOf, type Exit, type HookLogs, type RunningHook, spawnToFiles } from './launch.ts'
+import type { Exit, HookLogs, RunningHook } from './launch.ts'
 import { limitOutput } from './output-limit.ts'
 
 /**

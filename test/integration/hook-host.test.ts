@@ -9,9 +9,9 @@ import { RowLog } from '../../src/base/row-log.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
 import { insertStarting } from '../../src/db/processes.ts'
-import { HookHost } from '../../src/hooks/hook-host.ts'
 import type { HostedRun } from '../../src/hooks/hosted-ends.ts'
 import type { HookScope } from '../../src/hooks/launch.ts'
+import { WarmProcess } from '../../src/hooks/warm-process.ts'
 import { currentMachine } from '../../src/processes/machine.ts'
 import { bootId } from '../../src/processes/proc.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -30,7 +30,7 @@ const QUICK = "export default { run: async () => ({ status: 'succeeded', output:
 let test: TestHome
 let db: Database
 let scope: HookScope
-let host: HookHost
+let host: WarmProcess
 let force: AbortController
 
 beforeEach(async () => {
@@ -59,7 +59,7 @@ beforeEach(async () => {
     target: { dataDir, crawlId: id, crawlDir: dataDir, depth: 0, url: 'https://example.com/' },
   }
   writeFileSync(join(dataDir, 'endless.mjs'), ENDLESS)
-  host = await HookHost.start(scope, dataDir, join(dataDir, 'host.log'))
+  host = await WarmProcess.start(scope, dataDir, join(dataDir, 'host.log'))
   return async () => await db.destroy()
 })
 afterEach(async () => {
@@ -106,7 +106,7 @@ const rowLog = () => join(test.dataDir, 'logs', 'hosted.txt')
 
 /** Begins the row, and stops the host in its first hook. */
 async function begin(row: readonly HostedRun[]) {
-  const ends = host.run(scope, rowLog(), row, force.signal, new AbortController().signal)
+  const ends = host.run({ scope, log: rowLog(), runs: row }, force.signal, new AbortController().signal)
   const first = ends.next()
   // Not `eventually`, which goes by a clock that may stand still.
   let pid: number | undefined
@@ -150,7 +150,11 @@ describe('a row of hooks', () => {
     const row = [endless('quick', 60_000, 'quick.mjs')]
     const jobs = async (count: number) => {
       for (let job = 0; job < count; job += 1)
-        for await (const [end] of host.run(scope, rowLog(), row, force.signal, new AbortController().signal))
+        for await (const [end] of host.run(
+          { scope, log: rowLog(), runs: row },
+          force.signal,
+          new AbortController().signal,
+        ))
           expect(end).toMatchObject({ cause: 'exit', exit: { code: 0 } })
       return queryObjects(Promise, { format: 'count' })
     }
@@ -163,7 +167,11 @@ describe('a row of hooks', () => {
     const row = [endless('quick', 60_000, 'quick.mjs')]
     let jobs = 0
     for (; host.usable && jobs < 2_000; jobs += 1)
-      for await (const [end] of host.run(scope, rowLog(), row, force.signal, new AbortController().signal))
+      for await (const [end] of host.run(
+        { scope, log: rowLog(), runs: row },
+        force.signal,
+        new AbortController().signal,
+      ))
         expect(end).toMatchObject({ cause: 'exit', exit: { code: 0 } })
     expect(jobs).toBeGreaterThan(100)
     expect(jobs).toBeLessThan(2_000)

@@ -4,7 +4,7 @@ import { Log } from '../../src/base/log.ts'
 import { readRowLog } from '../../src/base/row-log.ts'
 import { Stop } from '../../src/base/stop.ts'
 import type { Hook } from '../../src/hooks/discover.ts'
-import { type HostedRun, isOfNow } from '../../src/hooks/hosted-ends.ts'
+import { type HookJob, type HostedRun, isOfNow } from '../../src/hooks/hosted-ends.ts'
 import type { ResultChange, ResultRow } from '../../src/machines/results.ts'
 import { after } from '../../src/workers/page/after.ts'
 import { carryOut } from '../../src/workers/page/carry-out.ts'
@@ -44,7 +44,7 @@ export async function runHooks(hooks: readonly Hook[], { losesHost = false, miss
     return { hook, exit, cause: isFirst ? 'timeout' : 'exit', logs, processId: 'host', stdout: '', isQuiet: true }
   }
   const sequence = {
-    async *job(_scope: unknown, _log: string, runs: readonly HostedRun[]) {
+    async *job({ runs }: HookJob) {
       for (const one of runs) yield [endOf(one, losesHost && ran.length === 0)]
     },
     background: {

@@ -9,9 +9,10 @@ import { ROOT } from '../support/program.ts'
  * nothing.
  */
 const STEP_FILES = [
-  'hooks/hook-host.ts',
+  'hooks/announced.ts',
   'hooks/launch.ts',
   'hooks/terminate.ts',
+  'hooks/warm-process.ts',
   'hooks/work-tree.ts',
   'runner/evict-older.ts',
   'runner/gate.ts',
@@ -46,6 +47,7 @@ const STEP_FILES = [
  * written its file (`publish-file.ts`), and a renewal has its failpoint inside (`machines/queues.ts`).
  */
 const STEPS = [
+  'announce',
   'finishPage',
   'forgetStarted',
   'heartbeat',
@@ -70,8 +72,8 @@ const STEPS = [
 ]
 /** Steps that are no whole one, or that others account for, with the reason. */
 const EXCEPT: Readonly<Record<string, string>> = {
-  'hooks/hook-host.ts spawn': 'spawnHost, and with it `spawned`, is the step',
-  'hooks/launch.ts spawn': 'spawnToFiles is the step',
+  'hooks/announced.ts insertStarting': 'inside announce, which is the step',
+  'hooks/announced.ts spawn': 'inside spawnToFiles, which is the step',
   'workers/page/seal-snapshot.ts finishPage': 'inside addFindings, which is the step',
   'workers/page/page-results.ts writeResults': 'inside writeWith, which is the step',
   'workers/index/index-pages.ts writeSnapshotPages':

@@ -32,7 +32,8 @@ export async function runJob(page: PageInWork, before: PageState, { hooks, ahead
   }
   let state = before
   let left = job
-  for await (const ends of sequence.job(scope, join(tree.root, HOSTED_LOG), runs, tick.signal, begun)) {
+  const ours = { scope, log: join(tree.root, HOSTED_LOG), runs }
+  for await (const ends of sequence.job(ours, tick.signal, begun)) {
     left = left.slice(ends.length)
     state = await settle(page, state, ends, { jobIsOver: left.length === 0, ahead: ahead?.hook })
     const { cause, exit } = ends.at(-1)!

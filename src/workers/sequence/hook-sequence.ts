@@ -1,8 +1,7 @@
-import { join } from 'node:path'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Hook } from '../../hooks/discover.ts'
 import { HookHost } from '../../hooks/hook-host.ts'
-import type { HostedEnd, HostedRun } from '../../hooks/hosted-ends.ts'
+import type { HookJob, HostedEnd } from '../../hooks/hosted-ends.ts'
 import { type HookLogs, type HookScope, launchHook } from '../../hooks/launch.ts'
 import { endForeground, exitWithin } from '../../hooks/terminate.ts'
 import { killLeftovers } from '../../processes/family.ts'
@@ -17,68 +16,62 @@ import { endOf, type HookEnd, hostedEnd } from './hook-end.ts'
  */
 export class HookSequence {
   readonly #context: WorkerContext
-  readonly #cwd: string
+  readonly #host: HookHost
   readonly background: BackgroundHooks
-  #host: Promise<HookHost> | undefined
   /** Called before each step with its time limit. */
   onStep: (withinMs: number) => void = () => {}
 
   constructor(context: WorkerContext, cwd: string) {
     this.#context = context
-    this.#cwd = cwd
+    const { owner, runnerId, containment } = context
+    this.#host = new HookHost({ home: owner.home, parentId: owner.processId, runnerId, containment }, cwd)
     this.background = new BackgroundHooks(context, (withinMs) => this.onStep(withinMs))
   }
 
   /** Starts the warm host ahead of time. */
   warmUp(): void {
-    this.#host ??= this.#startHost()
-    this.#host.catch(() => {}) // The first user of the host sees the failure.
+    this.#host.warmUp()
   }
 
   /** The process in which the next hosted hook will run. */
   async hostId(): Promise<string> {
-    return (await this.#usableHost()).processId
+    return await this.#host.processId()
   }
 
   /**
    * Runs hosted hooks as one job and yields their ends in order, several at a time. It stops early on a drain, when
    * `abort` aborts, and when the budget of a handoff is spent; hooks without an end are still to be run.
-   * @param log the file for what they print
    * @param begin called before the first hook runs, and again whenever the host process changes
    */
   async *job(
-    scope: HookScope,
-    log: string,
-    runs: readonly HostedRun[],
+    job: HookJob,
     abort: AbortSignal,
     begin: (hook: Hook, processId: string) => Promise<void>,
   ): AsyncGenerator<HookEnd[], void> {
-    const { drain } = this.#context.stop
-    for (let left = runs; left.length > 0 && !drain.aborted && !abort.aborted; ) {
-      const host = await this.#usableHost()
-      const { processId } = host
-      await begin(left[0]!.hook, processId)
+    let left = job.runs
+    let processId = ''
+    const started = async (id: string) => {
+      processId = id
+      await begin(left[0]!.hook, id)
       this.onStep(left.reduce((ms, { hook }) => ms + hook.timeoutMs, 0))
-      const cut = cutOff(this.#context.stop, abort)
-      let last: HostedEnd | undefined
-      try {
-        for await (const ends of host.run(scope, log, left, cut.signal, drain)) {
-          await failpoint('publish.hosted_hook_ended')
-          last = ends.at(-1)!
-          left = left.slice(ends.length)
-          const settled = isOutOfMemory(last) ? ends.slice(0, -1) : ends
-          if (settled.length > 0) yield settled.map((end) => hostedEnd(end, processId))
-        }
-      } finally {
-        cut.done()
+    }
+    const cut = cutOff(this.#context.stop, abort)
+    const around = { signal: cut.signal, enough: this.#context.stop.drain, started }
+    try {
+      for await (const ends of this.#host.run(job, around)) {
+        await failpoint('publish.hosted_hook_ended')
+        const last = left[ends.length - 1]!
+        left = left.slice(ends.length)
+        const hasRunOut = isOutOfMemory(ends.at(-1)!)
+        const settled = hasRunOut ? ends.slice(0, -1) : ends
+        if (settled.length > 0) yield settled.map((end) => hostedEnd(end, processId))
+        if (!hasRunOut) continue
+        // Alone, without the limit.
+        const { hook, outputDir, logs } = last
+        yield [await this.foreground(job.scope, hook, outputDir, logs, abort, (id) => begin(hook, id))]
       }
-      // A hook that ran out of memory runs again alone, without the limit.
-      const alone = last && isOutOfMemory(last) ? runs.find(({ hook }) => hook === last.hook) : undefined
-      if (alone)
-        yield [
-          await this.foreground(scope, alone.hook, alone.outputDir, alone.logs, abort, (id) => begin(alone.hook, id)),
-        ]
-      if (last?.cause === 'force') return
+    } finally {
+      cut.done()
     }
   }
 
@@ -122,23 +115,7 @@ export class HookSequence {
 
   /** Ends the warm host. */
   async close(): Promise<void> {
-    const host = await this.#host?.catch(() => undefined)
-    if (this.#context.stop.force.aborted) await host?.kill()
-    else await host?.stop()
-  }
-
-  async #usableHost(): Promise<HookHost> {
-    const host = await this.#host?.catch(() => undefined)
-    if (host?.usable) return host
-    await host?.stop()
-    this.#host = this.#startHost()
-    return await this.#host
-  }
-
-  #startHost(): Promise<HookHost> {
-    const { owner, runnerId, containment } = this.#context
-    const scope = { home: owner.home, parentId: owner.processId, runnerId, containment }
-    return HookHost.start(scope, this.#cwd, join(this.#cwd, 'logs', 'hook-host.log'))
+    await this.#host.close(this.#context.stop.force.aborted)
   }
 }
 

@@ -92,7 +92,7 @@ export const HOOKS: readonly Mutant[] = [
   },
   {
     name: 'a worker keeps what its host answered',
-    file: 'src/hooks/hook-host.ts',
+    file: 'src/hooks/warm-process.ts',
     find: "this.#child.once('exit', onGone)",
     replacement: 'void this.#exited.then(onGone)',
     test: 'test/integration/hook-host.test.ts',

@@ -20,7 +20,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'hashes are of what is published, when nothing is',
-    file: 'src/hooks/hook-host.ts',
+    file: 'src/hooks/warm-process.ts',
     find: '...(run.isAhead && { ARCHIVEBOX_PUBLISHED_DIR: dirname(run.outputDir) }),',
     replacement: '',
     test: 'test/crash/hooks-in-a-row.test.ts',
