@@ -3,15 +3,8 @@ import { type HookEvent, type HookSettings, isEnabled, type Plugin, selectHooks 
 import { isOlder, notFound, tooOld, versionOf } from '../hooks/look-up.ts'
 import { needed } from '../hooks/required-binaries.ts'
 import { lackingPlugins } from '../hooks/required-plugins.ts'
-import {
-  type Found,
-  isSearchable,
-  mayBeModule,
-  providersOf,
-  searchByAsking,
-  searchFiles,
-  type Wanted,
-} from '../hooks/search.ts'
+import { type Found, isSearchable, mayBeModule, providersOf, searchFiles, type Wanted } from '../hooks/search.ts'
+import { searchByAsking } from '../hooks/search-by-asking.ts'
 import { isSparedByBrowser } from './browser-here.ts'
 
 /** A person waits. */

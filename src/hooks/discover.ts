@@ -2,18 +2,19 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { PLUGIN_SETTINGS, readSetting, type Texts, timeoutOf } from '../base/config.ts'
 import type { Kind } from '../base/kinds.ts'
-import { own } from '../base/own.ts'
 import { asset } from '../base/package-root.ts'
-import { type Declared, declaredSettings } from './declared.ts'
-import { type PluginFolder, pluginFolders } from './plugin-folders.ts'
-import { pythonNeeds, type RequiredBinary, requiredBinaries } from './required-binaries.ts'
+import type { Declared } from './declared.ts'
+import { type Manifest, manifestOf } from './manifest.ts'
+import { pluginFolders } from './plugin-folders.ts'
+import { pythonNeeds } from './required-binaries.ts'
 import { readDeclared } from './resolved.ts'
 import { speaksUpstream } from './shebang.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
 
-/** One executable of a plugin. */
-export interface Hook {
+/** One executable of a plugin, with what its plugin says for all of them. */
+export interface Hook
+  extends Pick<Manifest, 'readsPublished' | 'needsFile' | 'awaitsBackground' | 'requires' | 'binaries'> {
   readonly plugin: string
   /** The file name, which orders hooks across plugins and names their results. */
   readonly name: string
@@ -23,21 +24,11 @@ export interface Hook {
   readonly isNamed: boolean
   /** One of our own foreground hooks: it runs in the warm host instead of a Node process of its own. */
   readonly hosted: boolean
-  /** It reads published files, not the work tree. */
-  readonly readsPublished: boolean
-  /** It works on the file that a URL is: on pages it has nothing to do. */
-  readonly needsFile: boolean
-  /** It reads what background hooks write at their end: they end before it begins. */
-  readonly awaitsBackground: boolean
   readonly timeoutMs: number
   /** The least time that it has to end after SIGTERM, as a background hook. */
   readonly graceMs: number
   /** It promises to print an ArchiveResult; without one it has failed. */
   readonly mustReport: boolean
-  /** Plugins whose output it needs. */
-  readonly requires: readonly string[]
-  /** Programs that the plugin needs. */
-  readonly binaries: readonly RequiredBinary[]
   /** The settings that it may read: those of its plugin, and of all that this requires. */
   readonly declares: readonly Declared[]
   /** Its plugin declares no settings: it may read all that begin with this, `<PLUGIN>_`. */
@@ -47,25 +38,11 @@ export interface Hook {
 }
 
 /** A folder of hooks. */
-export interface Plugin {
+export interface Plugin extends Manifest {
   readonly name: string
   readonly folder: string
   readonly tree: string
   readonly builtIn: boolean
-  /** What config.json says about it, in words, and the MIME types, or beginnings of some, of what it makes. */
-  readonly means: string
-  readonly makes: readonly string[]
-  readonly requires: readonly string[]
-  readonly readsPublished: boolean
-  readonly needsFile: boolean
-  /** The URLs to which it applies; undefined: all. */
-  readonly urls: RegExp | undefined
-  readonly awaitsBackground: boolean
-  readonly binaries: readonly RequiredBinary[]
-  /** The settings that its config.json declares. */
-  readonly declares: readonly Declared[]
-  /** The programs for which it is made, as they call themselves in ABX_RUNTIME; none: all. */
-  readonly runtimes: readonly string[]
   readonly hooks: readonly string[]
   /** Those of its hooks that are written for ArchiveBox's own runner. */
   readonly upstream: readonly string[]
@@ -121,7 +98,7 @@ function readPlugins(trees: readonly string[]): Plugin[] {
     for (const { name, files, config } of pluginFolders(tree, builtIn)) {
       const folder = join(tree, name)
       const hooks = files.filter((file) => HOOK_NAME.test(file))
-      const said = saidBy(config)
+      const said = manifestOf(config)
       const binaries = [...said.binaries, ...pythonNeeds(tree, hooks)]
       const upstream = builtIn ? [] : hooks.filter((hook) => speaksUpstream(join(folder, hook)))
       plugins.set(name, { name, folder, tree, builtIn, ...said, binaries, hooks, upstream })
@@ -208,37 +185,6 @@ export const isTurnedOn = (plugin: Plugin, settings: HookSettings): boolean => t
 /** What a plugin's own setting, or its default, says; undefined: neither says anything. */
 const turned = ({ name, declares }: Plugin, settings: HookSettings) =>
   readDeclared(declares, `${prefixOf(name)}ENABLED`, settings, PLUGIN_SETTINGS.ENABLED.kind)
-
-type PluginConfig = Omit<Plugin, 'name' | 'folder' | 'tree' | 'builtIn' | 'hooks' | 'upstream'>
-
-/** What its config.json says. The file is optional; one that is not JSON counts as missing. */
-function saidBy(config: PluginFolder['config']): PluginConfig {
-  const words = (key: string) => {
-    const given = own(config, key)
-    return Array.isArray(given) ? given.map(String) : []
-  }
-  return {
-    means: typeof config['description'] === 'string' ? config['description'] : '',
-    makes: words('output_mimetypes'),
-    readsPublished: config['reads_published'] === true,
-    needsFile: config['needs_file'] === true,
-    urls: patternOf(config['urls']),
-    awaitsBackground: config['wait_for_background_cleanup'] === true,
-    requires: words('required_plugins'),
-    binaries: requiredBinaries(config),
-    declares: declaredSettings(config),
-    runtimes: words('x-runtimes').map((name) => name.trim().toLowerCase()),
-  }
-}
-
-/** One that is no expression counts as missing. */
-function patternOf(text: unknown): RegExp | undefined {
-  try {
-    return typeof text === 'string' ? new RegExp(text, 'i') : undefined
-  } catch {
-    return undefined
-  }
-}
 
 /** Plugins and all that they require. */
 function closure(plugins: ReadonlyMap<string, Plugin>, names: readonly string[]): Set<string> {

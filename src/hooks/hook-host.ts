@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { ProcessScope } from './announced.ts'
-import type { HookJob, HostedEnd } from './hosted-ends.ts'
+import type { HookJob } from './hook-job.ts'
+import type { HostedEnd } from './hosted-ends.ts'
 import { WarmProcess } from './warm-process.ts'
 
 /** What a job listens to, and tells. */

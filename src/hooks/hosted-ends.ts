@@ -3,7 +3,7 @@ import { type LoggedEnd, readRowLog } from '../base/row-log.ts'
 import { bootId, hasProc } from '../processes/proc.ts'
 import type { Hook } from './discover.ts'
 import type { HostedOutcome } from './host-protocol.ts'
-import type { Exit, HookLogs, HookScope } from './launch.ts'
+import type { Exit, HookLogs } from './launch.ts'
 
 /** One hook, to be run by the host. */
 export interface HostedRun {
@@ -16,14 +16,6 @@ export interface HostedRun {
   readonly isAhead: boolean
   /** The files for what it says on stderr, and for its stdout if it must run in a process of its own. */
   readonly logs: HookLogs
-}
-
-/** Hooks that the host runs one after another. */
-export interface HookJob {
-  readonly scope: HookScope
-  /** The file for what they print. */
-  readonly log: string
-  readonly runs: readonly HostedRun[]
 }
 
 /**

@@ -24,6 +24,9 @@ export interface Known extends Pick<Setting, 'kind' | 'secret' | 'by' | 'safe' |
   readonly fallback?: string
 }
 
+/** Has somebody set this here? */
+type IsTrusted = (name: string, given: string) => boolean
+
 /** Every known setting: the program's own and those of the plugins. */
 export class KnownSettings {
   /** The plugins' names. */
@@ -55,13 +58,8 @@ export class KnownSettings {
       for (const [last, fallback] of [['ENABLED'], ['TIMEOUT', 'TIMEOUT']] as const) {
         const { by, ...general } = PLUGIN_SETTINGS[last]
         const setter = this.#setters.get(`${prefix}${last}`) ?? by
-        const safe = last === 'ENABLED' ? 'false' : undefined
-        this.#known.set(`${prefix}${last}`, {
-          ...general,
-          by: setter,
-          ...(safe && { safe }),
-          ...(fallback && { fallback }),
-        })
+        const more = fallback ? { fallback } : { safe: 'false' }
+        this.#known.set(`${prefix}${last}`, { ...general, by: setter, ...more })
       }
       for (const { setting } of binaries) {
         if (setting === undefined) continue
@@ -132,24 +130,13 @@ export class KnownSettings {
   /**
    * Why a row cannot have this setting, whoever wrote it.
    * @param row whose row it is
-   * @param isTrusted has somebody set this here?
    */
-  refusalInRow(
-    row: 'page' | 'crawl',
-    name: string,
-    given: string,
-    isTrusted: (name: string, given: string) => boolean,
-  ): string | undefined {
+  refusalInRow(row: 'page' | 'crawl', name: string, given: string, isTrusted: IsTrusted): string | undefined {
     return this.whyNotInRow(row, name, given, isTrusted) ?? this.refusal(name, given)
   }
 
   /** The same, whatever values it takes. */
-  whyNotInRow(
-    row: 'page' | 'crawl',
-    name: string,
-    given: string,
-    isTrusted: (name: string, given: string) => boolean,
-  ): string | undefined {
+  whyNotInRow(row: 'page' | 'crawl', name: string, given: string, isTrusted: IsTrusted): string | undefined {
     const setter = this.#setterOfValue(name, given)
     if (setter === 'machine') return `${name} is for the configuration of a machine, not for a row`
     if (setter === 'persona' && !isTrusted(name, given))

@@ -1,5 +1,4 @@
 import type { ChildProcess } from 'node:child_process'
-import { dirname } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import { FLUSH_ENV } from '../base/flush.ts'
 import { asset } from '../base/package-root.ts'
@@ -10,12 +9,11 @@ import { CannotEnd } from '../processes/cannot-end.ts'
 import { closeContainer } from '../processes/containment/containment.ts'
 import { type Family, killFamily, MARKER } from '../processes/family.ts'
 import { spawned } from '../processes/spawned.ts'
-import { forAccount, ownPlaces } from './account-environment.ts'
+import { ownPlaces } from './account-environment.ts'
 import { type Announced, announce, identified, type ProcessScope, spawnToFiles, startAnnounced } from './announced.ts'
-import { extraContext, hookEnvironment } from './environment.ts'
-import { giveFile } from './hand-over.ts'
-import { type HostJob, type HostReply, STOP } from './host-protocol.ts'
-import { endedBy, endOf, type HookJob, type HostedEnd, nameOf } from './hosted-ends.ts'
+import { type HookJob, sentAs } from './hook-job.ts'
+import { type HostReply, STOP } from './host-protocol.ts'
+import { endedBy, endOf, type HostedEnd, nameOf } from './hosted-ends.ts'
 import type { Exit } from './launch.ts'
 
 /**
@@ -42,34 +40,26 @@ const LEAVE_MS = 2_000
  */
 const LOOK_MS = 1_000
 
+/** A process of the host, in its container. */
+interface Started extends Announced {
+  readonly child: ChildProcess
+  readonly family: Family
+  readonly exited: Promise<Exit>
+  readonly recorded: Promise<void>
+}
+
 /** One warm process (host.ts), seen from the worker that started it. */
 export class WarmProcess {
   readonly id: string
   readonly #child: ChildProcess
-  readonly #container: Announced['container']
-  readonly #family: Family
-  readonly #exited: Promise<Exit>
-  readonly #recorded: Promise<void>
-  #exit: Exit | undefined
+  readonly #started: Started
   #rssBytes = 0
   #jobs = 0
 
-  private constructor(
-    { id, container }: Announced,
-    child: ChildProcess,
-    family: Family,
-    exited: Promise<Exit>,
-    recorded: Promise<void>,
-  ) {
-    this.id = id
-    this.#child = child
-    this.#container = container
-    this.#family = family
-    this.#exited = exited
-    this.#recorded = recorded
-    void exited.then((exit) => {
-      this.#exit = exit
-    })
+  private constructor(started: Started) {
+    this.id = started.id
+    this.#child = started.child
+    this.#started = started
   }
 
   /** Starts one. Its own output goes to `log`, each hook's output to the files of its job. */
@@ -97,12 +87,16 @@ export class WarmProcess {
     }
     const recorded = record()
     recorded.catch(() => {})
-    return new WarmProcess(announced, child, family, exited, recorded)
+    return new WarmProcess({ id, container, child, family, exited, recorded })
+  }
+
+  get #hasExited(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
   /** Can it take another job? */
   get usable(): boolean {
-    return this.#exit === undefined && this.#child.connected && this.#rssBytes < MAX_RSS_BYTES && this.#jobs < MAX_JOBS
+    return !this.#hasExited && this.#child.connected && this.#rssBytes < MAX_RSS_BYTES && this.#jobs < MAX_JOBS
   }
 
   /**
@@ -139,7 +133,7 @@ export class WarmProcess {
         since = ends.at(-1)?.ended ?? since
         const endedAfterAll = end === 'timeout' && ends.length > 0
         if (end !== undefined && !endedAfterAll && done < runs.length) {
-          const exit = end === 'gone' ? await this.#exited : KILLED
+          const exit = end === 'gone' ? await this.#started.exited : KILLED
           const cause = end === 'gone' ? 'exit' : end
           const { hook, logs } = runs[done]!
           ends.push({ hook, logs, exit, cause, began: since, ended: performance.now(), stdout: '' })
@@ -171,10 +165,10 @@ export class WarmProcess {
     this.#child.once('exit', onGone)
     signal.addEventListener('abort', onForce)
     enough.addEventListener('abort', onEnough)
-    this.#child.send(this.#sent(job), (error) => {
+    this.#child.send(sentAs(job, this.id), (error) => {
       if (error) this.kill().catch(outcome.reject) // It died before it took the job; its exit says how.
     })
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) onGone()
+    if (this.#hasExited) onGone()
     if (signal.aborted) onForce()
     if (enough.aborted) onEnough()
     const forget = () => {
@@ -186,42 +180,19 @@ export class WarmProcess {
     return { outcome: outcome.promise, forget }
   }
 
-  #sent({ scope, log, runs }: HookJob): HostJob {
-    const { runnerId, parentId: workerId, settings, target } = scope
-    const ids = { processId: this.id, workerId, runnerId }
-    const { account } = scope.containment
-    const all = runs.map(({ hook }) => hook)
-    const { EXTRA_CONTEXT: _, ...own } = hookEnvironment(settings, target, all, ids)
-    const env = account ? forAccount(own, account) : own
-    if (account) for (const file of [log, ...runs.map(({ logs }) => logs.stderr)]) giveFile(file, account)
-    const hooks = runs.map((run) => ({
-      path: run.hook.path,
-      outputDir: run.outputDir,
-      flush: run.isMoved,
-      env: {
-        EXTRA_CONTEXT: extraContext(target, run.hook),
-        ...(run.isAhead && { ARCHIVEBOX_PUBLISHED_DIR: dirname(run.outputDir) }),
-      },
-      name: nameOf(run),
-      stderr: run.logs.stderr,
-      timeoutMs: run.hook.timeoutMs,
-    }))
-    return { url: target.url, env, log, hooks }
-  }
-
   /** Ends it while it is idle: it exits when its channel closes, and is killed if it does not. */
   async stop(): Promise<void> {
     if (this.#child.connected) this.#child.disconnect()
     const late = setTimeout(() => this.#child.kill('SIGKILL'), LEAVE_MS)
-    await this.#recorded.finally(() => clearTimeout(late))
-    closeContainer(this.#container)
+    await this.#started.recorded.finally(() => clearTimeout(late))
+    closeContainer(this.#started.container)
   }
 
   async kill(): Promise<void> {
-    const survivors = await killFamily(this.#family)
+    const survivors = await killFamily(this.#started.family)
     await failpoint('shutdown.host_killed')
     if (survivors.some(({ pid }) => pid === this.#child.pid)) throw new CannotEnd(survivors)
-    await this.#recorded
+    await this.#started.recorded
   }
 }
 

@@ -1,13 +1,15 @@
-import { type Dirent, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
+import { type Dirent, existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Account } from '../base/account.ts'
 import { codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { flush } from '../base/flush.ts'
 import { removeAtOnce } from '../base/remove-at-once.ts'
-import type { OutputFile, PublishedFiles } from '../db/tables.ts'
-import { type CopiedTree, copyEntry, copyTree, isFolder, listTree, markOf } from './copy-tree.ts'
-import { freeze, giveFolder, handOver, takeBack } from './hand-over.ts'
+import type { PublishedFiles } from '../db/tables.ts'
+import { isFolder, listTree } from './copy-tree.ts'
+import { freeze, giveFolder, takeBack } from './hand-over.ts'
+import { type PublishedPage, publish, reconcilePublications } from './publication.ts'
+import { ShownFiles } from './shown-files.ts'
 
 /**
  * Where hooks write, apart from what is published: `.work/<plugin>` beside `<plugin>`. Hooks see all earlier outputs
@@ -18,10 +20,8 @@ import { freeze, giveFolder, handOver, takeBack } from './hand-over.ts'
 export class WorkTree {
   readonly root: string
   readonly work: string
-  readonly #confirm: () => Promise<void>
-  readonly #account: Account | undefined
-  /** How the files in `.work` looked when they matched what is published, by plugin and path. */
-  readonly #marks = new Map<string, Map<string, string>>()
+  readonly #page: PublishedPage
+  readonly #shown: ShownFiles
   /** Folders that a job of hooks makes when it writes into them. */
   readonly #places = new Set<string>()
 
@@ -32,8 +32,8 @@ export class WorkTree {
   constructor(root: string, confirm: () => Promise<void> = async () => {}, account?: Account) {
     this.root = root
     this.work = join(root, '.work')
-    this.#confirm = confirm
-    this.#account = account
+    this.#page = { root, confirm, account }
+    this.#shown = new ShownFiles(this.#page)
   }
 
   /** Is there nothing but published files? */
@@ -49,10 +49,7 @@ export class WorkTree {
 
   /** The same, for publications only. */
   async reconcilePublished(): Promise<void> {
-    for (const { name } of this.#entries()) {
-      if (name.startsWith('.publish-')) rmSync(join(this.root, name), { recursive: true, force: true })
-      if (name.startsWith('.replaced-')) await this.#undoReplace(name)
-    }
+    await reconcilePublications(this.root)
   }
 
   /**
@@ -65,11 +62,12 @@ export class WorkTree {
       await this.reconcile()
       entries = this.#entries()
     }
-    this.#marks.clear()
+    this.#shown.forget()
     this.#places.clear()
     mkdirSync(this.work, { recursive: true })
     for (const entry of entries)
-      if (entry.isDirectory() && !entry.name.startsWith('.')) await this.#show(entry.name, without.get(entry.name))
+      if (entry.isDirectory() && !entry.name.startsWith('.'))
+        await this.#shown.show(entry.name, without.get(entry.name))
   }
 
   /** Does a `.work` of a dead worker exist? */
@@ -109,7 +107,7 @@ export class WorkTree {
         mkdirSync(dir)
       }
     }
-    giveFolder(dir, this.#account)
+    giveFolder(dir, this.#page.account)
     return dir
   }
 
@@ -118,8 +116,8 @@ export class WorkTree {
    * it is made when something is written: folders of hooks that end without a file would cost as much as these.
    */
   async placeFor(plugin: string): Promise<string> {
-    if (this.#marks.has(plugin)) return await this.restore(plugin)
-    if (this.#account) return this.dirFor(plugin) // Above it, all is ours.
+    if (this.#shown.has(plugin)) return await this.restore(plugin)
+    if (this.#page.account) return this.dirFor(plugin) // Above it, all is ours.
     this.#places.add(plugin)
     return join(this.work, plugin)
   }
@@ -136,27 +134,13 @@ export class WorkTree {
    */
   async restore(plugin: string): Promise<string> {
     const dir = this.dirFor(plugin)
-    const marks = this.#marks.get(plugin) ?? new Map<string, string>()
-    if (marks.size > 0) freeze(dir)
-    for (const [path, mark] of marks) {
-      const published = join(this.root, plugin, path)
-      const seen = join(dir, path)
-      for (const folder of foldersOf(path)) if (!isFolder(join(dir, folder))) rmSync(join(dir, folder), { force: true })
-      if (markOf(seen) === mark || markOf(published) === undefined) continue
-      rmSync(seen, { recursive: true, force: true })
-      await copyEntry(published, seen)
-      handOver(seen, this.#account)
-      marks.set(path, markOf(seen)!)
-    }
-    if (marks.size > 0) handOver(dir, this.#account)
+    await this.#shown.restore(plugin)
     return dir
   }
 
   /**
-   * Publishes the files of plugins: writes them aside, flushes them, then renames them into place; an earlier version
-   * is replaced as a whole. Copies are published: later hooks, and siblings that still run, keep writing in `.work`.
-   * The page's own folder is flushed by whoever gives the page away.
-   * @param move no hook of a user ever had, or will have, access to `.work`: the files themselves are moved
+   * Publishes the files of plugins, as a rule copies: later hooks, and siblings that still run, go on in `.work`.
+   * @param move no hook of a user ever had, or will have, access to `.work`: the files themselves may be moved
    * @param flushed those of the plugins whose files in `.work` are on disk already
    * @returns for each plugin what was published, or the error that prevented it
    */
@@ -166,74 +150,10 @@ export class WorkTree {
     flushed: readonly Plugin[] = [],
   ): Promise<Map<Plugin, PublishedFiles | Error>> {
     const results = new Map<Plugin, PublishedFiles | Error>()
-    const asides = new Map<Plugin, Aside>()
-    await Promise.all(
-      plugins.map(async (plugin) => {
-        try {
-          const moved = move ? this.#asItIs(plugin) : undefined
-          const aside = moved ?? (await this.#copyAside(plugin))
-          if (aside.files.size === 0) return results.set(plugin, NOTHING)
-          if (!(moved && flushed.includes(plugin))) await flush(pathsIn(aside))
-          asides.set(plugin, aside)
-        } catch (error) {
-          results.set(plugin, error as Error)
-        }
-      }),
-    )
-    await failpoint('publish.files_aside')
-    try {
-      if (asides.size > 0) await this.#confirm()
-    } catch (error) {
-      for (const { dir } of asides.values()) rmSync(dir, { recursive: true, force: true })
-      throw error
-    }
-    const olds: string[] = []
-    for (const [plugin, { dir }] of asides) {
-      const to = join(this.root, plugin)
-      if (lstatSync(to, { throwIfNoEntry: false })) {
-        const replaced = join(this.root, `.replaced-${plugin}`)
-        renameSync(to, replaced)
-        await failpoint('publish.files_replaced')
-        olds.push(replaced)
-      }
-      renameSync(dir, to)
-      await failpoint('publish.files_renamed')
-    }
-    // Where nothing is removed, a flush at the end is early enough: what is lost until then is done again.
-    if (olds.length > 0) await flush([this.root])
-    for (const old of olds) rmSync(old, { recursive: true, force: true })
-    for (const [plugin, { files, marks }] of asides) {
-      const before = this.#marks.get(plugin)
-      this.#marks.set(plugin, marks)
-      const isStanding = ([path]: [string, OutputFile]) => before?.get(path) === marks.get(path)
-      const { written = [], standing = [] } = Object.groupBy(files, (file) =>
-        isStanding(file) ? 'standing' : 'written',
-      )
-      results.set(plugin, { written: Object.fromEntries(written), standing: Object.fromEntries(standing) })
-    }
+    for (const [plugin, made] of await publish(this.#page, plugins, move, flushed))
+      results.set(plugin, made instanceof Error ? made : this.#shown.nowShows(plugin, made))
     await failpoint('publish.files_published')
     return results
-  }
-
-  #asItIs(plugin: string): Aside | undefined {
-    const dir = join(this.work, plugin)
-    freeze(dir)
-    const listed = listTree(dir)
-    takeBack(dir)
-    return listed && { ...listed, dir }
-  }
-
-  async #copyAside(plugin: string): Promise<Aside> {
-    const dir = join(this.root, `.publish-${plugin}`)
-    if (existsSync(dir)) rmSync(dir, { recursive: true, force: true })
-    try {
-      const copied = await copyTree(this.root, `.work/${plugin}`, dir, this.#account?.uid)
-      if (copied.files.size === 0) rmSync(dir, { recursive: true, force: true })
-      return { ...copied, dir }
-    } catch (error) {
-      rmSync(dir, { recursive: true, force: true })
-      throw error
-    }
   }
 
   /**
@@ -249,7 +169,7 @@ export class WorkTree {
     renameSync(from, to)
     takeBack(to)
     await failpoint('publish.failed_set_aside')
-    await this.#show(plugin)
+    await this.#shown.show(plugin)
     this.dirFor(plugin)
   }
 
@@ -257,17 +177,17 @@ export class WorkTree {
   async discard(plugin: string): Promise<void> {
     freeze(join(this.work, plugin))
     rmSync(join(this.work, plugin), { recursive: true, force: true })
-    await this.#show(plugin)
+    await this.#shown.show(plugin)
     this.dirFor(plugin)
   }
 
   /** Takes back what a plugin has published, if it has. */
   async withdraw(plugin: string): Promise<void> {
     if (!this.isPublished(plugin)) return
-    await this.#confirm()
+    await this.#page.confirm()
     freeze(join(this.work, plugin))
     for (const place of [this.root, this.work]) rmSync(join(place, plugin), { recursive: true, force: true })
-    this.#marks.delete(plugin)
+    this.#shown.forget([plugin])
   }
 
   close(): void {
@@ -290,46 +210,7 @@ export class WorkTree {
   #entries(): Dirent[] {
     return existsSync(this.root) ? readdirSync(this.root, { withFileTypes: true }) : []
   }
-
-  /** Puts a copy of what a plugin has published into `.work`: it is the account's when all is in it. */
-  async #show(plugin: string, without: readonly string[] = []): Promise<void> {
-    const dir = join(this.work, plugin)
-    freeze(dir)
-    const { files } = await copyTree(this.root, plugin, dir)
-    for (const path of without) if (files.delete(path)) rmSync(join(dir, path))
-    handOver(dir, this.#account)
-    this.#marks.set(plugin, new Map([...files.keys()].map((path) => [path, markOf(join(dir, path))!])))
-  }
-
-  /** Undoes a replacement that crashed between its two renames and left the old version under its temporary name. */
-  async #undoReplace(name: string): Promise<void> {
-    const original = join(this.root, name.slice('.replaced-'.length))
-    if (existsSync(original)) rmSync(join(this.root, name), { recursive: true, force: true })
-    else {
-      renameSync(join(this.root, name), original)
-      await failpoint('publish.replaced_undone')
-    }
-  }
 }
 
 /** Was it left by a worker that did not finish? */
 const isLeft = ({ name }: Dirent) => /^\.(work$|publish-|replaced-)/.test(name)
-
-/** A plugin's files, written aside and ready to be renamed. */
-interface Aside extends CopiedTree {
-  readonly dir: string
-}
-
-/** The files and folders to flush; links are part of their folders. */
-function pathsIn({ dir, files, folders }: Aside): string[] {
-  const own = [...files].filter(([, file]) => file.link === undefined).map(([path]) => path)
-  return [...own, ...folders].map((path) => join(dir, path))
-}
-
-const NOTHING: PublishedFiles = { written: {}, standing: {} }
-
-/** The folders along a path, from the top down. */
-function foldersOf(path: string): string[] {
-  const steps = path.split('/')
-  return steps.slice(1).map((_step, index) => steps.slice(0, index + 1).join('/'))
-}

@@ -11,6 +11,7 @@ import { ROOT } from '../support/program.ts'
 const STEP_FILES = [
   'hooks/announced.ts',
   'hooks/launch.ts',
+  'hooks/publication.ts',
   'hooks/terminate.ts',
   'hooks/warm-process.ts',
   'hooks/work-tree.ts',

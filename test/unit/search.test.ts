@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { requiredBinaries } from '../../src/hooks/required-binaries.ts'
-import { searchByAsking, searchFiles, searchPaths, type Wanted } from '../../src/hooks/search.ts'
+import { searchFiles, searchPaths, type Wanted } from '../../src/hooks/search.ts'
+import { searchByAsking } from '../../src/hooks/search-by-asking.ts'
 import { withPrograms } from '../support/bare-path.ts'
 
 let dir: string

@@ -20,7 +20,7 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'hashes are of what is published, when nothing is',
-    file: 'src/hooks/warm-process.ts',
+    file: 'src/hooks/hook-job.ts',
     find: '...(run.isAhead && { ARCHIVEBOX_PUBLISHED_DIR: dirname(run.outputDir) }),',
     replacement: '',
     test: 'test/crash/hooks-in-a-row.test.ts',

@@ -1,0 +1,56 @@
+import { own } from '../base/own.ts'
+import { type Declared, declaredSettings } from './declared.ts'
+import type { PluginFolder } from './plugin-folders.ts'
+import { type RequiredBinary, requiredBinaries } from './required-binaries.ts'
+
+/** What a plugin's config.json says. */
+export interface Manifest {
+  /** What it does, in words, and the MIME types, or beginnings of some, of what it makes. */
+  readonly means: string
+  readonly makes: readonly string[]
+  /** Plugins whose output it needs. */
+  readonly requires: readonly string[]
+  /** Its hooks read published files, not the work tree. */
+  readonly readsPublished: boolean
+  /** Its hooks work on the file that a URL is: on pages they have nothing to do. */
+  readonly needsFile: boolean
+  /** The URLs to which it applies; undefined: all. */
+  readonly urls: RegExp | undefined
+  /** Its hooks read what background hooks write at their end: those end before they begin. */
+  readonly awaitsBackground: boolean
+  /** Programs that it needs. */
+  readonly binaries: readonly RequiredBinary[]
+  /** The settings that it declares. */
+  readonly declares: readonly Declared[]
+  /** The programs for which it is made, as they call themselves in ABX_RUNTIME; none: all. */
+  readonly runtimes: readonly string[]
+}
+
+/** Reads a config.json. The file is optional; one that is not JSON counts as missing. */
+export function manifestOf(config: PluginFolder['config']): Manifest {
+  const words = (key: string) => {
+    const given = own(config, key)
+    return Array.isArray(given) ? given.map(String) : []
+  }
+  return {
+    means: typeof config['description'] === 'string' ? config['description'] : '',
+    makes: words('output_mimetypes'),
+    readsPublished: config['reads_published'] === true,
+    needsFile: config['needs_file'] === true,
+    urls: patternOf(config['urls']),
+    awaitsBackground: config['wait_for_background_cleanup'] === true,
+    requires: words('required_plugins'),
+    binaries: requiredBinaries(config),
+    declares: declaredSettings(config),
+    runtimes: words('x-runtimes').map((name) => name.trim().toLowerCase()),
+  }
+}
+
+/** One that is no expression counts as missing. */
+function patternOf(text: unknown): RegExp | undefined {
+  try {
+    return typeof text === 'string' ? new RegExp(text, 'i') : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,123 @@
+import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Account } from '../base/account.ts'
+import { failpoint } from '../base/failpoint.ts'
+import { flush } from '../base/flush.ts'
+import { type CopiedTree, copyTree, listTree } from './copy-tree.ts'
+import { freeze, takeBack } from './hand-over.ts'
+
+/** Where the outputs of a page are published. */
+export interface PublishedPage {
+  /** The folder of the page. */
+  readonly root: string
+  /** Called right before files are renamed into place; throws when the page is no longer ours. */
+  readonly confirm: () => Promise<void>
+  /** As whom hooks run, if not as we do. */
+  readonly account: Account | undefined
+}
+
+/** A plugin's files, written aside and ready to be renamed. */
+interface Aside extends CopiedTree {
+  readonly dir: string
+}
+
+/**
+ * Publishes what plugins have in `.work`: writes it aside, flushes it, then renames it into place; an earlier version
+ * is replaced as a whole. The page's own folder is flushed by whoever gives the page away.
+ * @param move takes the files themselves where they can be moved; else copies of them are published
+ * @param flushed those of the plugins whose files in `.work` are on disk already
+ * @returns for each plugin what was published, which may be nothing, or the error that prevented it
+ */
+export async function publish<Plugin extends string>(
+  page: PublishedPage,
+  plugins: readonly Plugin[],
+  move: boolean,
+  flushed: readonly Plugin[],
+): Promise<Map<Plugin, CopiedTree | Error>> {
+  const results = new Map<Plugin, CopiedTree | Error>()
+  const asides = new Map<Plugin, Aside>()
+  await Promise.all(
+    plugins.map(async (plugin) => {
+      try {
+        const moved = move ? asItIs(page, plugin) : undefined
+        const aside = moved ?? (await copyAside(page, plugin))
+        results.set(plugin, aside)
+        if (aside.files.size === 0) return
+        if (!(moved && flushed.includes(plugin))) await flush(pathsIn(aside))
+        asides.set(plugin, aside)
+      } catch (error) {
+        results.set(plugin, error as Error)
+      }
+    }),
+  )
+  await failpoint('publish.files_aside')
+  try {
+    if (asides.size > 0) await page.confirm()
+  } catch (error) {
+    for (const { dir } of asides.values()) rmSync(dir, { recursive: true, force: true })
+    throw error
+  }
+  await putInPlace(page.root, asides)
+  return results
+}
+
+async function putInPlace(root: string, asides: ReadonlyMap<string, Aside>): Promise<void> {
+  const olds: string[] = []
+  for (const [plugin, { dir }] of asides) {
+    const to = join(root, plugin)
+    if (lstatSync(to, { throwIfNoEntry: false })) {
+      const replaced = join(root, `.replaced-${plugin}`)
+      renameSync(to, replaced)
+      await failpoint('publish.files_replaced')
+      olds.push(replaced)
+    }
+    renameSync(dir, to)
+    await failpoint('publish.files_renamed')
+  }
+  // Where nothing is removed, a flush at the end is early enough: what is lost until then is done again.
+  if (olds.length > 0) await flush([root])
+  for (const old of olds) rmSync(old, { recursive: true, force: true })
+}
+
+/** The folder itself, unless something is in it that cannot be moved. */
+function asItIs({ root }: PublishedPage, plugin: string): Aside | undefined {
+  const dir = join(root, '.work', plugin)
+  freeze(dir)
+  const listed = listTree(dir)
+  takeBack(dir)
+  return listed && { ...listed, dir }
+}
+
+async function copyAside({ root, account }: PublishedPage, plugin: string): Promise<Aside> {
+  const dir = join(root, `.publish-${plugin}`)
+  if (existsSync(dir)) rmSync(dir, { recursive: true, force: true })
+  try {
+    const copied = await copyTree(root, `.work/${plugin}`, dir, account?.uid)
+    if (copied.files.size === 0) rmSync(dir, { recursive: true, force: true })
+    return { ...copied, dir }
+  } catch (error) {
+    rmSync(dir, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** The files and folders to flush; links are part of their folders. */
+function pathsIn({ dir, files, folders }: Aside): string[] {
+  const own = [...files].filter(([, file]) => file.link === undefined).map(([path]) => path)
+  return [...own, ...folders].map((path) => join(dir, path))
+}
+
+/** Ends publications in this folder that a worker did not finish: an earlier version without a successor comes back. */
+export async function reconcilePublications(root: string): Promise<void> {
+  for (const name of existsSync(root) ? readdirSync(root) : []) {
+    const path = join(root, name)
+    if (name.startsWith('.publish-')) rmSync(path, { recursive: true, force: true })
+    if (!name.startsWith('.replaced-')) continue
+    const original = join(root, name.slice('.replaced-'.length))
+    if (existsSync(original)) rmSync(path, { recursive: true, force: true })
+    else {
+      renameSync(path, original)
+      await failpoint('publish.replaced_undone')
+    }
+  }
+}
