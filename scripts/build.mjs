@@ -178,7 +178,7 @@ for (const [from, to] of [
   ['src/db/migrations', 'migrations'],
   ['src/demo/site', 'demo-site'],
   ['src/pages/assets', 'pages'],
-  ['src/hooks/bin', 'bin'],
+  ['src/hooks/upstream/bin', 'bin'],
   ['src/cli/plugin-template', 'plugin-template'],
   ...['bash', 'zsh', 'fish'].map((shell) => [
     `src/cli/completion/archivebox-ts.${shell}`,

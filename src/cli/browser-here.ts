@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { findProgram } from '../base/find-program.ts'
 import { type HookSettings, isEnabled, isTurnedOn, type Plugin } from '../hooks/discover.ts'
-import { needed, type RequiredBinary } from '../hooks/required-binaries.ts'
+import { needed, type RequiredBinary } from '../hooks/upstream/required-binaries.ts'
 
 /** The browser that comes as a package, which plugins take unless CHROME_BINARY names another. */
 export const PACKAGED_BROWSER = '@sparticuz/chromium'

@@ -1,10 +1,17 @@
 import { quietMs } from '../base/quiet-ms.ts'
 import { type HookEvent, type HookSettings, isEnabled, type Plugin, selectHooks } from '../hooks/discover.ts'
-import { isOlder, notFound, tooOld, versionOf } from '../hooks/look-up.ts'
-import { needed } from '../hooks/required-binaries.ts'
 import { lackingPlugins } from '../hooks/required-plugins.ts'
-import { type Found, isSearchable, mayBeModule, providersOf, searchFiles, type Wanted } from '../hooks/search.ts'
-import { searchByAsking } from '../hooks/search-by-asking.ts'
+import { isOlder, notFound, tooOld, versionOf } from '../hooks/upstream/look-up.ts'
+import { needed } from '../hooks/upstream/required-binaries.ts'
+import {
+  type Found,
+  isSearchable,
+  mayBeModule,
+  providersOf,
+  searchFiles,
+  type Wanted,
+} from '../hooks/upstream/search.ts'
+import { searchByAsking } from '../hooks/upstream/search-by-asking.ts'
 import { isSparedByBrowser } from './browser-here.ts'
 
 /** A person waits. */

@@ -9,7 +9,7 @@ import { serverAccount } from '../db/embedded/account.ts'
 import { clusterOf } from '../db/embedded/cluster.ts'
 import { type AccountSwitch, canSwitch, grantsSandbox, waysToSwitch } from '../processes/containment/account-switch.ts'
 import { pluginTrees } from './discover.ts'
-import { libDir, nodeModulesDir } from './plugin-tree.ts'
+import { libDir, nodeModulesDir } from './upstream/plugin-tree.ts'
 
 /** As whom hooks run. */
 export interface HookAccount {

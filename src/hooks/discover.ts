@@ -6,9 +6,9 @@ import { asset } from '../base/package-root.ts'
 import type { Declared } from './declared.ts'
 import { type Manifest, manifestOf } from './manifest.ts'
 import { pluginFolders } from './plugin-folders.ts'
-import { pythonNeeds } from './required-binaries.ts'
 import { readDeclared } from './resolved.ts'
 import { speaksUpstream } from './shebang.ts'
+import { pythonNeeds } from './upstream/required-binaries.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
 

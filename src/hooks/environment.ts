@@ -5,8 +5,8 @@ import { put } from '../base/own.ts'
 import { personaFiles } from '../base/persona/files.ts'
 import { MARKER } from '../processes/family.ts'
 import { type Hook, type HookSettings, prefixOf, RUNTIME } from './discover.ts'
-import { treeEnvironment } from './plugin-tree.ts'
 import { resolvedTexts } from './resolved.ts'
+import { treeEnvironment } from './upstream/plugin-tree.ts'
 
 /** What a hook works on. */
 export interface HookTarget {

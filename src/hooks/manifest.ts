@@ -1,7 +1,7 @@
 import { own } from '../base/own.ts'
 import { type Declared, declaredSettings } from './declared.ts'
 import type { PluginFolder } from './plugin-folders.ts'
-import { type RequiredBinary, requiredBinaries } from './required-binaries.ts'
+import { type RequiredBinary, requiredBinaries } from './upstream/required-binaries.ts'
 
 /** What a plugin's config.json says. */
 export interface Manifest {

@@ -76,6 +76,13 @@ describe('imports', () => {
     expect(wrong.map(written)).toEqual([])
   })
 
+  it('of what only ArchiveBox’s suite needs lead from hooks to it, never back', () => {
+    const isUpstream = (file: string) => file.startsWith('hooks/upstream/')
+    const touching = edges.filter(({ from, to }) => roomOf(from) === 'hooks' && isUpstream(to) !== isUpstream(from))
+    expect(touching.some(({ to }) => isUpstream(to))).toBe(true)
+    expect(touching.filter(({ from, to }) => isUpstream(from) && roomOf(to) === 'hooks').map(written)).toEqual([])
+  })
+
   it('of a plugin are its own files, what plugins share, the leaves, and what reads lists', () => {
     const folderOf = (file: string) => file.split('/').slice(0, 2).join('/')
     const wrong = edges.filter(({ from, to }) => {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isOlder, notFound, versionOf } from '../../src/hooks/look-up.ts'
-import { needed, requiredBinaries } from '../../src/hooks/required-binaries.ts'
+import { isOlder, notFound, versionOf } from '../../src/hooks/upstream/look-up.ts'
+import { needed, requiredBinaries } from '../../src/hooks/upstream/required-binaries.ts'
 
 let folder: string
 beforeAll(() => {

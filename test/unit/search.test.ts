@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { requiredBinaries } from '../../src/hooks/required-binaries.ts'
-import { searchFiles, searchPaths, type Wanted } from '../../src/hooks/search.ts'
-import { searchByAsking } from '../../src/hooks/search-by-asking.ts'
+import { requiredBinaries } from '../../src/hooks/upstream/required-binaries.ts'
+import { searchFiles, searchPaths, type Wanted } from '../../src/hooks/upstream/search.ts'
+import { searchByAsking } from '../../src/hooks/upstream/search-by-asking.ts'
 import { withPrograms } from '../support/bare-path.ts'
 
 let dir: string

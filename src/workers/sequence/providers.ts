@@ -7,7 +7,7 @@ import { type Hook, type HookSettings, type Plugin, selectHooks } from '../../ho
 import type { HookTarget } from '../../hooks/environment.ts'
 import { freeze, handOver } from '../../hooks/hand-over.ts'
 import { readRecords } from '../../hooks/records.ts'
-import { providersOf } from '../../hooks/search.ts'
+import { providersOf } from '../../hooks/upstream/search.ts'
 import type { WorkerContext } from '../supervise/worker-context.ts'
 import { logsFor } from './hook-logs.ts'
 import type { HookSequence } from './hook-sequence.ts'

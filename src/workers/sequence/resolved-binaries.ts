@@ -2,8 +2,8 @@ import { put } from '../../base/own.ts'
 import { binariesOf } from '../../db/binaries.ts'
 import type { Home } from '../../db/home.ts'
 import type { Hook, HookSettings } from '../../hooks/discover.ts'
-import { isOlder, tooOld } from '../../hooks/look-up.ts'
-import { searchPaths, wantedBy } from '../../hooks/search.ts'
+import { isOlder, tooOld } from '../../hooks/upstream/look-up.ts'
+import { searchPaths, wantedBy } from '../../hooks/upstream/search.ts'
 import { isFoundHere } from './noted-binaries.ts'
 
 /** The programs that the hooks of one target may use. */

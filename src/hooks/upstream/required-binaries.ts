@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Texts } from '../base/config.ts'
-import { own } from '../base/own.ts'
-import type { NeededBinary } from '../db/binaries.ts'
+import type { Texts } from '../../base/config.ts'
+import { own } from '../../base/own.ts'
+import type { NeededBinary } from '../../db/binaries.ts'
 import { libDir, OWN_ENVIRONMENT } from './plugin-tree.ts'
 
 /** How one provider installs a program, and where. */

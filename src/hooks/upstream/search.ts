@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
-import type { Texts } from '../base/config.ts'
-import { findProgram, isExecutable } from '../base/find-program.ts'
-import type { Hook } from './discover.ts'
+import type { Texts } from '../../base/config.ts'
+import { findProgram, isExecutable } from '../../base/find-program.ts'
 import { extensionsDir, importRoot, joinedPaths, libDir, nodeModulesDir, pythonFor } from './plugin-tree.ts'
 import { needed, type RequiredBinary, rulesFor } from './required-binaries.ts'
 
@@ -35,8 +34,13 @@ const PROGRAMS = new Set(
 )
 const EXTENSIONS = 'chromewebstore'
 
+/** A hook, as far as it says what it requires. */
+interface Requiring extends Pick<Wanted, 'plugin' | 'tree'> {
+  readonly binaries: readonly RequiredBinary[]
+}
+
 /** What the plugins of hooks require. */
-export function wantedBy(hooks: readonly Hook[], settings: Texts): Wanted[] {
+export function wantedBy(hooks: readonly Requiring[], settings: Texts): Wanted[] {
   const plugins = new Map(hooks.map((hook) => [hook.plugin, hook]))
   return [...plugins.values()].flatMap(({ plugin, tree, binaries }) =>
     binaries.map((binary) => ({ binary, name: needed(binary, settings).name, plugin, tree })),

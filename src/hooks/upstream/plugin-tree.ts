@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
-import { readSetting, type Texts } from '../base/config.ts'
-import { findProgram, isExecutable } from '../base/find-program.ts'
-import { asset } from '../base/package-root.ts'
+import { readSetting, type Texts } from '../../base/config.ts'
+import { findProgram, isExecutable } from '../../base/find-program.ts'
+import { asset } from '../../base/package-root.ts'
 
 /** Where what plugins share is installed; abx-dl's place by default, so that both find what either has installed. */
 export function libDir(settings: Texts): string {
@@ -65,7 +65,7 @@ export function pythonFor(tree: string, settings: Texts): string | undefined {
 /** What the hooks of a plugin tree find beside their settings. */
 export function treeEnvironment(tree: string, settings: Texts): Record<string, string | undefined> {
   const modules = nodeModulesDir(settings)
-  const standIn = realAbxpkg(settings) ? [] : [asset('bin', 'hooks/bin')]
+  const standIn = realAbxpkg(settings) ? [] : [asset('bin', 'hooks/upstream/bin')]
   return {
     ABXPKG_LIB_DIR: libDir(settings),
     NODE_MODULES_DIR: modules,
