@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Database } from './database.ts'
 import { transact } from './retry.ts'
 import type { SnapshotTable } from './tables.ts'
@@ -13,6 +13,16 @@ const SECOND_LOOK_S = 30
 export type CancelledPage = Pick<Selectable<SnapshotTable>, 'id' | 'crawl_id' | 'output_dir' | 'status'> & {
   /** When it was cancelled. */
   readonly at: Date
+}
+
+/**
+ * Has pages checked from now on: those that were cancelled, and those whose folders show old tags.
+ * @param ids a query for them
+ */
+export async function watchPages(tx: Database, ids: RawBuilder<unknown>): Promise<void> {
+  await sql`
+    insert into cancelled_page (snapshot_id) ${ids}
+    on conflict (snapshot_id) do update set at = now(), look_at = now()`.execute(tx)
 }
 
 /** Those that are due for a check, the earliest first; at most `limit`. */

@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
+import type { UrlDetails } from '../base/url-details.ts'
 import { LEASE_SECONDS } from '../engine/machine.ts'
 import { isFull, pageCount } from './counts.ts'
 import { lockCrawl, outputDir } from './crawls.ts'
@@ -9,16 +10,9 @@ import type { LockedCrawl, SnapshotTable } from './tables.ts'
 
 export type SnapshotRow = Selectable<SnapshotTable>
 
-/** A page to be added, with what is known of it. */
-export interface NewPage {
+/** A page to be added, with what is known of it; its own settings win over those of its crawl. */
+export interface NewPage extends UrlDetails {
   readonly url: string
-  readonly title?: string
-  readonly tags?: readonly string[]
-  readonly notes?: string
-  /** When it was bookmarked. */
-  readonly at?: string
-  /** Its own, as written: they win over those of its crawl. */
-  readonly settings?: Readonly<Record<string, string>>
 }
 
 /**
@@ -172,6 +166,10 @@ export async function snapshotsIn(
   return await rest.orderBy('id').limit(limit).execute()
 }
 
+/** A condition on a page, `s`: not all its results have ended. */
+export const HAS_OPEN_RESULTS = sql<boolean>`
+  exists (select from archive_result r where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff'))`
+
 /**
  * Locks pages that were sealed before outcomes existed, newest first, for the rest of the transaction; skips locked
  * ones.
@@ -181,8 +179,7 @@ export async function lockUnjudged(
   limit: number,
 ): Promise<(Pick<SnapshotRow, 'id' | 'output_dir'> & { readonly is_open: boolean })[]> {
   const { rows } = await sql<Pick<SnapshotRow, 'id' | 'output_dir'> & { is_open: boolean }>`
-    select id, output_dir, exists (select from archive_result r
-      where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff')) as is_open
+    select id, output_dir, ${HAS_OPEN_RESULTS} as is_open
     from snapshot s where status = 'sealed' and outcome is null
     order by id desc limit ${limit} for no key update skip locked`.execute(tx)
   return rows

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
-import { type UrlList, urlsOfPart } from '../base/url-list.ts'
+import { type ListedUrl, type UrlList, urlsOfPart } from '../base/url-list.ts'
 import { insertCrawl, type NewCrawl } from '../db/crawls.ts'
 import type { Database } from '../db/database.ts'
 import { transact } from '../db/retry.ts'
@@ -14,11 +14,8 @@ import { pauseCrawls, wakeCrawls } from './commands.ts'
 export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<string[]> {
   const id = uuidv7()
   return await transact(db, async (tx) => {
-    await insertCrawl(tx, crawl, id)
-    const pages = await addTo(tx, id, pagesOf(crawl.list))
-    // The list has no part left to expand.
-    await sql`update crawl set next_part = null where id = ${id}`.execute(tx)
-    return pages
+    await insertExpanded(tx, crawl, id)
+    return await addTo(tx, id, pagesOf(crawl.list))
   })
 }
 
@@ -29,12 +26,8 @@ export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<
 export async function addPausedPages(db: Database, crawl: NewCrawl): Promise<string> {
   const id = uuidv7()
   return await transact(db, async (tx) => {
-    await insertCrawl(tx, crawl, id)
-    for (const part of crawl.list.parts()) {
-      const pages = urlsOfPart(part).map(({ url, details }) => ({ ...details, url }))
-      await insertSnapshots(tx, id, pages, { depth: 0, parentId: null })
-    }
-    await sql`update crawl set next_part = null where id = ${id}`.execute(tx)
+    await insertExpanded(tx, crawl, id)
+    for (const part of crawl.list.parts()) await insertSnapshots(tx, id, pagesOf(urlsOfPart(part)), OF_LIST)
     await pauseCrawls(tx, [id])
     return id
   })
@@ -58,10 +51,17 @@ export async function addPages(
   })
 }
 
-const pagesOf = (list: UrlList): NewPage[] => [...list].map(({ url, details }) => ({ ...details, url }))
+/** The caller adds its pages: the list has no part left to expand. */
+async function insertExpanded(tx: Database, crawl: NewCrawl, id: string): Promise<void> {
+  await insertCrawl(tx, crawl, id)
+  await sql`update crawl set next_part = null where id = ${id}`.execute(tx)
+}
+
+const OF_LIST = { depth: 0, parentId: null }
+const pagesOf = (urls: Iterable<ListedUrl>): NewPage[] => [...urls].map(({ url, details }) => ({ ...details, url }))
 
 async function addTo(tx: Database, crawlId: string, pages: readonly NewPage[]): Promise<string[]> {
-  await insertSnapshots(tx, crawlId, pages, { depth: 0, parentId: null })
+  await insertSnapshots(tx, crawlId, pages, OF_LIST)
   const { rows } = await sql<{ id: string }>`
     select id from snapshot
     where crawl_id = ${crawlId} and url_hash in (select sha256(convert_to(url, 'UTF8'))

@@ -5,12 +5,14 @@ import type { UrlList } from '../base/url-list.ts'
 import { insertParts } from '../db/crawl-sources.ts'
 import { outputDir } from '../db/crawls.ts'
 import type { Database } from '../db/database.ts'
+import type { ResultOfPage } from '../db/results.ts'
 import { transact } from '../db/retry.ts'
-import { tagSnapshots } from '../db/snapshots.ts'
-import type { OutputFile, ResultStatus } from '../db/tables.ts'
+import { type SnapshotRow, tagSnapshots } from '../db/snapshots.ts'
+import type { OutputFile } from '../db/tables.ts'
 import { archiveResultMachine } from './archive-result.ts'
 import { crawlMachine } from './crawl.ts'
 import { bornRows } from './moved.ts'
+import type { FinalStatus } from './results.ts'
 import { snapshotMachine } from './snapshot.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -64,22 +66,15 @@ export interface AdoptedPage extends Verdict {
   readonly results: readonly AdoptedResult[]
 }
 
-export interface AdoptedResult {
-  readonly plugin: string
-  readonly hook_name: string
-  readonly attempt: number
-  readonly status: Extract<ResultStatus, 'succeeded' | 'failed' | 'skipped' | 'noresults'>
-  readonly output_str: string
+export interface AdoptedResult extends Pick<ResultOfPage, 'plugin' | 'hook_name' | 'attempt' | 'output_str'> {
+  readonly status: FinalStatus
   readonly files: Readonly<Record<string, OutputFile>>
   readonly start: Date
   readonly end: Date
 }
 
 /** Where a page is that was adopted: its folder below the data dir, and its crawl. */
-export interface PlaceOfPage {
-  readonly output_dir: string
-  readonly crawl_id: string
-}
+export type PlaceOfPage = Pick<SnapshotRow, 'output_dir' | 'crawl_id'>
 
 /** Those of these pages that are here, by their ids. */
 export async function adoptedAmong(db: Database, ids: readonly string[]): Promise<Map<string, PlaceOfPage>> {

@@ -10,6 +10,16 @@ const numberOf = <const Name extends 'HOOK_RETRY_SECONDS' | 'HOOK_RETRIES'>(sett
 /** An attempt that ended before its start was written began then. */
 const BEGUN = 'coalesce(work.start_ts, now())'
 
+const OPEN = {
+  start: 'started',
+  succeed: 'succeeded',
+  empty: 'noresults',
+  skip: 'skipped',
+  fail: 'failed',
+  interrupt: 'queued',
+  delay: 'backoff',
+} as const
+
 const ENDED = {
   final: true,
   reopen: { repeat: 'queued' },
@@ -31,30 +41,8 @@ export const archiveResultMachine = defineMachine({
   history: true,
   initial: 'queued',
   states: {
-    queued: {
-      on: {
-        start: 'started',
-        succeed: 'succeeded',
-        empty: 'noresults',
-        skip: 'skipped',
-        fail: 'failed',
-        interrupt: 'queued',
-        delay: 'backoff',
-      },
-      entering: { start_ts: 'null', end_ts: 'null', process_id: 'null' },
-    },
-    started: {
-      on: {
-        start: 'started',
-        succeed: 'succeeded',
-        empty: 'noresults',
-        skip: 'skipped',
-        fail: 'failed',
-        interrupt: 'queued',
-        delay: 'backoff',
-      },
-      entering: { start_ts: BEGUN, end_ts: 'null' },
-    },
+    queued: { on: OPEN, entering: { start_ts: 'null', end_ts: 'null', process_id: 'null' } },
+    started: { on: OPEN, entering: { start_ts: BEGUN, end_ts: 'null' } },
     backoff: {
       on: { fail: 'failed', skip: 'skipped' },
       again: { afterSeconds: numberOf('HOOK_RETRY_SECONDS'), most: numberOf('HOOK_RETRIES'), to: 'failed' },

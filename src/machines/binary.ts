@@ -1,4 +1,5 @@
 import { defineMachine } from '../engine/machine.ts'
+import { CLAIMED_ROWS } from './claimed-rows.ts'
 
 /**
  * A program that plugins need, on one machine. One that was not found stays queued, for five minutes each time
@@ -7,15 +8,7 @@ import { defineMachine } from '../engine/machine.ts'
 export const binaryMachine = defineMachine({
   name: 'binary',
   table: 'binary',
-  columns: {
-    owner: 'claimed_by',
-    attempts: 'attempts',
-    changedAt: 'status_changed_at',
-    movedBy: 'moved_by',
-    modifiedAt: 'modified_at',
-  },
-  leaseSeconds: 60,
-  history: true,
+  ...CLAIMED_ROWS,
   initial: 'queued',
   states: {
     queued: { on: { install: 'installed' }, retryAfterMs: 300_000, deadlineMs: 3_600_000 },

@@ -1,8 +1,10 @@
 import { join } from 'node:path'
 import { type RawBuilder, sql } from 'kysely'
+import { watchPages } from '../db/cancelled-pages.ts'
 import { type Database, kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { transact } from '../db/retry.ts'
+import { HAS_OPEN_RESULTS } from '../db/snapshots.ts'
 import { Queue, RETRY_AT_MAX } from '../engine/queue.ts'
 import { crawlMachine } from './crawl.ts'
 import { skipOpenResults } from './finish-page.ts'
@@ -36,7 +38,7 @@ export async function resumeCrawls(db: Database, ids: readonly string[], when: D
 export async function cancelCrawls({ db, dataDir }: Place, ids: readonly string[]): Promise<string[]> {
   return await transact(db, async (tx) => {
     const { crawls, snapshots } = await sendToCrawls(tx, ids, 'seal', null)
-    await markCancelled(tx, snapshots)
+    await watchPages(tx, sql`select unnest(${snapshots}::uuid[])`)
     await closePages(tx, dataDir, snapshots)
     return crawls
   })
@@ -63,7 +65,7 @@ export async function resumeSnapshots(
 export async function cancelSnapshots({ db, dataDir }: Place, ids: readonly string[]): Promise<string[]> {
   return await transact(db, async (tx) => {
     const sealed = await sendToSnapshots(tx, ids, 'seal', null)
-    await markCancelled(tx, sealed)
+    await watchPages(tx, sql`select unnest(${sealed}::uuid[])`)
     await closePages(tx, dataDir, sealed)
     return sealed
   })
@@ -98,8 +100,8 @@ export async function wakeCrawls(tx: Database, ids: readonly string[]): Promise<
 /** Pages per statement: one second on a slow machine, far below the statement timeout. */
 const SLICE = 5_000
 
-function* slices(rows: readonly { readonly id: string }[]): Generator<string[]> {
-  for (let at = 0; at < rows.length; at += SLICE) yield rows.slice(at, at + SLICE).map(({ id }) => id)
+function* slices(ids: readonly string[]): Generator<string[]> {
+  for (let at = 0; at < ids.length; at += SLICE) yield ids.slice(at, at + SLICE)
 }
 
 /**
@@ -119,7 +121,8 @@ async function sendToCrawls(
         and status in ('queued', 'started', 'paused')`.execute(tx)
     const pages = new Queue(snapshotMachine, kyselySql(tx))
     const snapshots: string[] = []
-    for (const part of slices(rows)) for (const id of await pages.send(part, event, dueAt)) snapshots.push(id)
+    for (const part of slices(rows.map(({ id }) => id)))
+      for (const id of await pages.send(part, event, dueAt)) snapshots.push(id)
     await sql`select pg_notify('archivebox_work', '')`.execute(tx)
     return { crawls, snapshots }
   })
@@ -140,24 +143,12 @@ async function sendToSnapshots(
   })
 }
 
-/**
- * For the leader: the worker of these pages, or the command that cancels them, may die before their folders are
- * updated.
- */
-async function markCancelled(tx: Database, ids: readonly string[]): Promise<void> {
-  await sql`
-    insert into cancelled_page (snapshot_id) select unnest(${ids}::uuid[])
-    on conflict (snapshot_id) do update set at = now(), look_at = now()`.execute(tx)
-}
-
 /** Completes pages that were just sealed, as their workers would: skips the open results, sums sizes, judges. */
 async function closePages(tx: Database, dataDir: string, ids: readonly string[]): Promise<void> {
-  for (let at = 0; at < ids.length; at += SLICE) {
+  for (const part of slices(ids)) {
     const { rows } = await sql<{ id: string; output_dir: string; is_open: boolean }>`
-      select s.id, s.output_dir,
-        exists (select from archive_result r
-          where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff')) as is_open
-      from snapshot s where s.id = any(${ids.slice(at, at + SLICE)}::uuid[])
+      select s.id, s.output_dir, ${HAS_OPEN_RESULTS} as is_open
+      from snapshot s where s.id = any(${part}::uuid[])
         and exists (select from archive_result r where r.snapshot_id = s.id)`.execute(tx)
     const open = rows.filter((row) => row.is_open).map(({ id }) => id)
     for (const id of open) await skipOpenResults(tx, id, CANCELLED)
@@ -170,6 +161,6 @@ async function closePages(tx: Database, dataDir: string, ids: readonly string[])
     // Pages that were never started, of which there may be a million.
     await sql`
       update snapshot s set outcome = 'failed', cause = ${CANCELLED}
-      where s.id = any(${ids.slice(at, at + SLICE)}::uuid[]) and s.outcome is null`.execute(tx)
+      where s.id = any(${part}::uuid[]) and s.outcome is null`.execute(tx)
   }
 }

@@ -3,13 +3,10 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 import { latestResults } from '../db/results.ts'
+import type { SnapshotRow } from '../db/snapshots.ts'
 import { isHttpStatus, type JudgedResult, type Verdict, verdictOn } from './verdict.ts'
 
-/** A page to judge, and the folder of its files. */
-interface Page {
-  readonly id: string
-  readonly output_dir: string
-}
+type Page = Pick<SnapshotRow, 'id' | 'output_dir'>
 
 /**
  * The verdicts on these pages, from the latest results of their hooks and the published headers. Writes nothing.

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import { RELAXED } from '../db/relaxed.ts'
 import { withRetry } from '../db/retry.ts'
@@ -8,6 +8,11 @@ import { bornRows, movedRows } from './moved.ts'
 import { confirmSnapshot, type Owner, type SnapshotClaim } from './queues.ts'
 import { owned, type ResultRow } from './results.ts'
 import { snapshotMachine } from './snapshot.ts'
+
+interface Hook {
+  readonly plugin: string
+  readonly name: string
+}
 
 /**
  * Begins the work on a page: it becomes `started`, every hook gets a result row, results left `started` by a dead owner
@@ -20,12 +25,11 @@ import { snapshotMachine } from './snapshot.ts'
 export async function prepareResults(
   owner: Owner,
   claim: SnapshotClaim,
-  hooks: readonly { plugin: string; name: string }[],
-  late: readonly { plugin: string; name: string }[] = [],
+  hooks: readonly Hook[],
+  late: readonly Hook[] = [],
   firstIn?: string,
 ): Promise<ResultRow[]> {
   const by = sql`${owner.processId}::uuid`
-  const all = [...hooks, ...late]
   const prepare = sql<ResultRow>`
     with ${owned(owner, claim)}, ${movedRows(snapshotMachine, {
       as: 'begun',
@@ -39,50 +43,7 @@ export async function prepareResults(
              r.output_files <> '{}' as has_files, r.end_ts,
              r.status = 'started' and r.process_id is distinct from ${firstIn ?? null}::uuid as is_left
       from archive_result r where r.snapshot_id = ${claim.id} and exists (select from mine)
-    ), ${movedRows(archiveResultMachine, {
-      as: 'interrupted',
-      rows: 'array(select id from there where is_left)',
-      from: ['started'],
-      event: 'interrupt',
-      holder: 'mine',
-      by,
-      returning: 'work.plugin, work.hook_name, work.status, work.output_str, work.attempt, work.retries',
-    })}, ${movedRows(archiveResultMachine, {
-      as: 'lapsed',
-      rows: "array(select id from there where status = 'backoff')",
-      from: ['backoff'],
-      event: 'fail',
-      holder: 'mine',
-      by,
-      returning: 'work.plugin, work.hook_name, work.attempt, work.retries',
-    })}, ${bornRows(archiveResultMachine, {
-      as: 'fresh',
-      columns: {
-        id: 'hook.id',
-        snapshot_id: 'mine.id',
-        plugin: 'hook.plugin',
-        hook_name: 'hook.name',
-        attempt: 'coalesce(lapsed.attempt, 0) + 1',
-        retries: 'coalesce(lapsed.retries + 1, 0)',
-        process_id: sql`case when runs then ${firstIn ?? null}::uuid end`,
-        start_ts: 'case when runs then now() end',
-      },
-      state: 'started',
-      when: 'runs',
-      event: { name: 'start', by },
-      source: sql`mine
-      cross join unnest(${all.map(() => uuidv7())}::uuid[], ${all.map(({ plugin }) => plugin)}::text[],
-        ${all.map(({ name }) => name)}::text[])
-        with ordinality as hook (id, plugin, name, place)
-      cross join lateral (
-        select place = 1 and ${firstIn !== undefined}::boolean and not exists (select from there) as runs
-      ) first
-      left join lapsed on lapsed.plugin = hook.plugin and lapsed.hook_name = hook.name
-      where lapsed.id is not null
-        or place <= ${hooks.length}::int
-          and not exists (select from there where there.plugin = hook.plugin and there.hook_name = hook.name)`,
-      returning: 'work.plugin, work.hook_name, work.status, work.output_str, work.attempt, work.retries',
-    })}
+    ), ${withoutOwner(by)}, ${freshResults(hooks, late, firstIn, by)}
     select results.*, ${claim.isOnDisk ? RELAXED : sql`null`} from (
       select id, plugin, hook_name, status, output_str, attempt, retries, false as has_files,
         null::timestamptz as end_ts from fresh
@@ -97,15 +58,71 @@ export async function prepareResults(
   return [...current.values()]
 }
 
+const COLUMNS = 'work.plugin, work.hook_name, work.status, work.output_str, work.attempt, work.retries'
+
+/** `interrupted` and `lapsed`: those of `there` that a dead owner left `started`, and those in `backoff`. */
+const withoutOwner = (by: RawBuilder<unknown>) =>
+  sql`${movedRows(archiveResultMachine, {
+    as: 'interrupted',
+    rows: 'array(select id from there where is_left)',
+    from: ['started'],
+    event: 'interrupt',
+    holder: 'mine',
+    by,
+    returning: COLUMNS,
+  })}, ${movedRows(archiveResultMachine, {
+    as: 'lapsed',
+    rows: "array(select id from there where status = 'backoff')",
+    from: ['backoff'],
+    event: 'fail',
+    holder: 'mine',
+    by,
+    returning: COLUMNS,
+  })}`
+
+/** `fresh`: a row for each hook that has none, and another one for each that lapsed. */
+function freshResults(
+  hooks: readonly Hook[],
+  late: readonly Hook[],
+  firstIn: string | undefined,
+  by: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const all = [...hooks, ...late]
+  return bornRows(archiveResultMachine, {
+    as: 'fresh',
+    columns: {
+      id: 'hook.id',
+      snapshot_id: 'mine.id',
+      plugin: 'hook.plugin',
+      hook_name: 'hook.name',
+      attempt: 'coalesce(lapsed.attempt, 0) + 1',
+      retries: 'coalesce(lapsed.retries + 1, 0)',
+      process_id: sql`case when runs then ${firstIn ?? null}::uuid end`,
+      start_ts: 'case when runs then now() end',
+    },
+    state: 'started',
+    when: 'runs',
+    event: { name: 'start', by },
+    source: sql`mine
+      cross join unnest(${all.map(() => uuidv7())}::uuid[], ${all.map(({ plugin }) => plugin)}::text[],
+        ${all.map(({ name }) => name)}::text[])
+        with ordinality as hook (id, plugin, name, place)
+      cross join lateral (
+        select place = 1 and ${firstIn !== undefined}::boolean and not exists (select from there) as runs
+      ) first
+      left join lapsed on lapsed.plugin = hook.plugin and lapsed.hook_name = hook.name
+      where lapsed.id is not null
+        or place <= ${hooks.length}::int
+          and not exists (select from there where there.plugin = hook.plugin and there.hook_name = hook.name)`,
+    returning: COLUMNS,
+  })
+}
+
 /**
  * Adds the results of hooks that turn out to apply while the page is worked on. Throws ClaimLost.
  * @param hooks those without a result
  */
-export async function addResults(
-  owner: Owner,
-  claim: SnapshotClaim,
-  hooks: readonly { plugin: string; name: string }[],
-): Promise<ResultRow[]> {
+export async function addResults(owner: Owner, claim: SnapshotClaim, hooks: readonly Hook[]): Promise<ResultRow[]> {
   const columns = sql`id, plugin, hook_name, status, output_str, attempt, retries, false as has_files, end_ts`
   const add = (again: boolean) => sql<ResultRow>`
     with ${owned(owner, claim)}, added as (

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { RELAXED } from '../db/relaxed.ts'
+import type { ResultOfPage } from '../db/results.ts'
 import { withRetry } from '../db/retry.ts'
 import type { PublishedFiles, ResultStatus } from '../db/tables.ts'
 import { type EventOf, finalStates, type LiveState, type State } from '../engine/machine.ts'
@@ -12,18 +13,12 @@ import { isOurs, type Owner, type SnapshotClaim } from './queues.ts'
 type Results = typeof archiveResultMachine
 
 /** The row of one hook's current attempt. */
-export interface ResultRow {
-  readonly id: string
-  readonly plugin: string
-  readonly hook_name: string
-  readonly status: ResultStatus
-  readonly output_str: string
-  readonly attempt: number
+export interface ResultRow
+  extends Pick<ResultOfPage, 'id' | 'plugin' | 'hook_name' | 'status' | 'output_str' | 'attempt' | 'end_ts'> {
   /** Earlier attempts that failed temporarily. */
   readonly retries: number
   /** Files are published for it. */
   readonly has_files: boolean
-  readonly end_ts: Date | null
 }
 
 /** A change of a result. */
@@ -140,25 +135,12 @@ export async function repeatResults(
 
 function asRows(changes: readonly ResultChange[]): object[] {
   const now = performance.now() // For all of them: it matters which of two ended first.
-  return changes.map((change) => asRow(change, now))
-}
-
-function asRow({ result, event, processId, output, json, published, began, ended }: ResultChange, now: number): object {
-  const to = targetOf(event)
   const ago = (at: number | undefined) => (at === undefined ? undefined : (now - at) / 1000)
-  return {
-    id: result.id,
-    plugin: result.plugin,
-    event,
-    to_status: to,
-    process_id: processId,
-    output: (output ?? '').toWellFormed(),
-    json: json ?? null,
-    written: published?.written,
-    standing: published?.standing,
-    began_s: ago(began),
-    ended_s: ago(ended) ?? 0,
-  }
+  return changes.map(({ result: { id, plugin }, event, processId, output, json, published, began, ended }) => ({
+    ...{ id, plugin, event, to_status: targetOf(event), process_id: processId },
+    ...{ output: (output ?? '').toWellFormed(), json: json ?? null, ...published },
+    ...{ began_s: ago(began), ended_s: ago(ended) ?? 0 },
+  }))
 }
 
 const FINAL = finalStates(archiveResultMachine)

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from '../db/database.ts'
+import type { ResultOfPage } from '../db/results.ts'
 import { transact } from '../db/retry.ts'
 import type { Outcome, ResultStatus } from '../db/tables.ts'
 import { isConsequence } from './cause.ts'
@@ -29,14 +30,8 @@ export interface RetryRequest {
 /** The final states without output. */
 export const WITHOUT_OUTPUT: readonly ResultStatus[] = ['failed', 'skipped', 'noresults']
 
-interface Attempt {
-  readonly id: string
-  readonly snapshot_id: string
-  readonly plugin: string
-  readonly hook_name: string
-  readonly attempt: number
-  readonly status: ResultStatus
-  readonly output_str: string
+interface Attempt
+  extends Pick<ResultOfPage, 'id' | 'snapshot_id' | 'plugin' | 'hook_name' | 'attempt' | 'status' | 'output_str'> {
   readonly truncated: boolean
   /** Of its page. */
   readonly outcome: Outcome | null

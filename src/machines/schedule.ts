@@ -1,4 +1,5 @@
 import { defineMachine } from '../engine/machine.ts'
+import { CLAIMED_ROWS } from './claimed-rows.ts'
 
 /**
  * What is archived again and again. A leader claims it when it is due, adds a crawl, and moves it on to its next moment
@@ -7,15 +8,7 @@ import { defineMachine } from '../engine/machine.ts'
 export const scheduleMachine = defineMachine({
   name: 'schedule',
   table: 'schedule',
-  columns: {
-    owner: 'claimed_by',
-    attempts: 'attempts',
-    changedAt: 'status_changed_at',
-    movedBy: 'moved_by',
-    modifiedAt: 'modified_at',
-  },
-  leaseSeconds: 60,
-  history: true,
+  ...CLAIMED_ROWS,
   initial: 'active',
   states: {
     active: { on: { pause: 'paused' }, retryAfterMs: 30_000, deadlineMs: 60_000 },

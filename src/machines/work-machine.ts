@@ -1,4 +1,5 @@
 import { defineMachine } from '../engine/machine.ts'
+import { CLAIMED_ROWS } from './claimed-rows.ts'
 
 /**
  * What a crawl and a page have in common: a worker claims the row, starts it, and seals it when nothing of it is open.
@@ -17,15 +18,7 @@ export function workMachine<const Name extends string>(name: Name, attempts: num
   return defineMachine({
     name,
     table: name,
-    columns: {
-      owner: 'claimed_by',
-      attempts: 'attempts',
-      changedAt: 'status_changed_at',
-      movedBy: 'moved_by',
-      modifiedAt: 'modified_at',
-    },
-    leaseSeconds: 60,
-    history: true,
+    ...CLAIMED_ROWS,
     initial: 'queued',
     states: {
       queued: { on: { start: 'started', pause: 'paused', seal: 'sealed' }, ...worked },

@@ -10,7 +10,7 @@ import { uuidv7 } from '../../src/base/ids.ts'
 import { UrlList } from '../../src/base/url-list.ts'
 import * as archived from '../../src/db/archived-pages.ts'
 import * as binaries from '../../src/db/binaries.ts'
-import { cancelledPages, lookAgainLater } from '../../src/db/cancelled-pages.ts'
+import { cancelledPages, lookAgainLater, watchPages } from '../../src/db/cancelled-pages.ts'
 import { addUpCounts, allPages, isFull, pageCount, rowCounts, sealedPageCount } from '../../src/db/counts.ts'
 import { crawlHooks } from '../../src/db/crawl-hooks.ts'
 import { crawlProgress, madeBy, onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
@@ -260,6 +260,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/process-rows.ts supervisorsOfHooks': () => rows.supervisorsOfHooks(home, other),
   'db/crawl-hooks.ts crawlHooks': () => crawlHooks(home, other, other),
   'db/cancelled-pages.ts cancelledPages': () => cancelledPages(db, 500),
+  'db/cancelled-pages.ts watchPages': () => watchPages(db, sql`select id from snapshot where id = ${other}`),
   'db/cancelled-pages.ts lookAgainLater': () => lookAgainLater(db, [other]),
   'db/heartbeats.ts sayThere': () => sayThere(db, other),
   'db/results.ts countBelow': async () => {
