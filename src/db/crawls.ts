@@ -4,7 +4,7 @@ import type { UrlList } from '../base/url-list.ts'
 import { domainOf } from '../base/urls.ts'
 import { insertParts } from './crawl-sources.ts'
 import type { Database } from './database.ts'
-import { type NewRow, withRow } from './processes.ts'
+import { type NewRow, withRow } from './new-process.ts'
 import { transact, withRetry } from './retry.ts'
 import type { CrawlTable, LockedCrawl, ScheduledCrawl } from './tables.ts'
 

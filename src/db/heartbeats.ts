@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
-import type { Identity, ProcessRow } from './processes.ts'
+import type { ProcessIdentity } from './process-identity.ts'
+import type { ProcessRow } from './processes.ts'
 
 // The signs of life by which runners know of each other. Their intervals depend on each other: a runner stops trusting
 // its lead before any other may take it for dead.
@@ -36,7 +37,7 @@ export interface Beat {
 export async function heartbeat(
   home: Home,
   id: string,
-  me: Identity,
+  me: ProcessIdentity,
   blockedReason: string | null,
 ): Promise<Beat | null> {
   const { rows } = await sql<Pick<ProcessRow, 'handoff_requested_by' | 'handoff_grace_s' | 'handoff_signal'>>`

@@ -2,7 +2,8 @@ import { type SelectQueryBuilder, sql } from 'kysely'
 import { eachRow, type Visit } from './each-row.ts'
 import type { Home } from './home.ts'
 import { byIndex } from './lists/by-index.ts'
-import { ages, type Identity, IS_LIVE, type LiveRow, type ProcessRow } from './processes.ts'
+import type { ProcessIdentity } from './process-identity.ts'
+import { ages, IS_LIVE, type LiveRow, type ProcessRow } from './processes.ts'
 import { withRetry } from './retry.ts'
 import type { Tables } from './tables.ts'
 
@@ -36,7 +37,7 @@ export async function endedAmong(
 }
 
 /** The live row of exactly this process. */
-export async function liveRowOf(home: Home, identity: Identity): Promise<LiveRow | undefined> {
+export async function liveRowOf(home: Home, identity: ProcessIdentity): Promise<LiveRow | undefined> {
   return await rows(home)
     .where(IS_LIVE)
     .where('pid', '=', identity.pid)

@@ -1,11 +1,11 @@
-import { relative } from 'node:path'
-import { type InsertObject, type QueryCreator, type Selectable, sql } from 'kysely'
-import { uuidv7 } from '../base/ids.ts'
+import { type Selectable, sql } from 'kysely'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
+import { asRunning, insertion, type NewProcess, type NewRow, rowOf, runningRow } from './new-process.ts'
+import type { ProcessIdentity } from './process-identity.ts'
 import { RELAXED } from './relaxed.ts'
 import { withRetry } from './retry.ts'
-import type { ProcessTable, ProcessType, Tables, Tier, WorkerType } from './tables.ts'
+import type { ProcessTable, Tier } from './tables.ts'
 
 export type ProcessRow = Selectable<ProcessTable>
 
@@ -17,67 +17,20 @@ export const LIVE_STATUSES = ['starting', 'running', 'draining'] as const
 /** The same as a condition, written out so that every plan can use the index on live rows. */
 export const IS_LIVE = sql<boolean>`process.status in (${sql.join(LIVE_STATUSES.map((status) => sql.lit(status)))})`
 
-export interface NewProcess {
-  /** A new one when not given. */
-  readonly id?: string
-  readonly processType: ProcessType
-  readonly workerType?: WorkerType
-  readonly parentId: string | null
-  readonly runnerId: string | null
-  readonly pwd: string
-  readonly cmd: readonly string[]
-  readonly url?: string | null
-  readonly crawlId?: string | null
-  readonly snapshotId?: string | null
-  /** Seconds after which its supervisor ends it. */
-  readonly timeout?: number | null
-  readonly term?: number | null
-  readonly standby?: boolean
-  /** Which rows a runner works on, as `machines/scope.ts` has it. */
-  readonly scope?: object
-  /** What it was started under, the nearest first. */
-  readonly startedUnder?: readonly string[]
-  readonly containment?: Tier | null
-  readonly cgroup?: string | null
-  readonly logs?: { readonly stdout: string; readonly stderr: string }
-}
-
 /**
  * Announces a process before it is spawned: after a crash in between, the row and a mark in the environment identify
  * it.
  */
 export async function insertStarting(home: Home, values: NewProcess): Promise<Inserted> {
-  return await insert(home, rowOf(home, values))
-}
-
-/** The row of an existing process, ourselves, which is written at once: none is left without a known process. */
-export function runningRow(home: Home, values: NewProcess, identity: Identity): NewRow {
-  return { ...rowOf(home, values), ...asRunning(identity) }
-}
-
-/** Registers an existing process. */
-export async function insertRunning(home: Home, row: NewRow): Promise<Inserted> {
-  return await insert(home, row)
-}
-
-/** The beginning of a statement that registers a process, too. */
-export function withRow(db: Database, row: NewRow): QueryCreator<Tables> {
-  return db.with('registered', (also) => insertion(also, row)) as QueryCreator<Tables>
+  return await insertRunning(home, rowOf(home, values))
 }
 
 type Inserted = Pick<ProcessRow, 'id' | 'seq' | 'status'>
-export type NewRow = InsertObject<Tables, 'process'>
 
-async function insert(home: Home, row: NewRow): Promise<Inserted> {
+/** Registers an existing process. */
+export async function insertRunning(home: Home, row: NewRow): Promise<Inserted> {
   const statement = insertion(home.db, row).returning(['id', 'seq', 'status', RELAXED_IF_SO.as('relaxed')])
   return await withRetry(home.db, () => statement.executeTakeFirstOrThrow())
-}
-
-function insertion(db: QueryCreator<Tables>, row: NewRow) {
-  return db
-    .insertInto('process')
-    .values(row)
-    .onConflict((known) => known.column('id').doUpdateSet({ id: row.id })) // Our own row, when an answer was lost.
 }
 
 /**
@@ -96,9 +49,9 @@ const RELAXED_IF_SO = sql<string | null>`case when process_type in ('hook', 'cli
 export async function registerRunner(
   home: Home,
   values: NewProcess & { readonly id: string; readonly standby: boolean },
-  identity: Identity,
+  identity: ProcessIdentity,
 ): Promise<Pick<ProcessRow, 'id' | 'seq'> | undefined> {
-  const row = { ...rowOf(home, values), ...asRunning(identity) }
+  const row = runningRow(home, values, identity)
   const newerHasLed = sql<boolean>`exists (
     select from process newer
     where newer.data_dir_id = ${home.dataDirId} and newer.seq > process.seq and newer.promoted_at is not null)`
@@ -126,65 +79,13 @@ export async function registerRunner(
   return await withRetry(home.db, () => statement.executeTakeFirst())
 }
 
-function asRunning({ bootId, pidNamespace, pid, startTicks }: Identity) {
-  return {
-    status: 'running' as const,
-    boot_id: bootId,
-    pid_namespace: pidNamespace,
-    pid,
-    start_ticks: startTicks,
-    started_at: sql<Date>`now()`,
-    heartbeat_at: sql<Date>`now()`,
-  }
-}
-
-function rowOf(home: Home, values: NewProcess): NewRow {
-  return {
-    id: values.id ?? uuidv7(),
-    machine_id: home.machineId,
-    data_dir: home.dataDir,
-    data_dir_id: home.dataDirId,
-    parent_id: values.parentId,
-    runner_id: values.runnerId,
-    process_type: values.processType,
-    worker_type: values.workerType ?? '',
-    pwd: values.pwd,
-    cmd: JSON.stringify(values.cmd),
-    url: values.url ?? null,
-    crawl_id: values.crawlId ?? null,
-    snapshot_id: values.snapshotId ?? null,
-    timeout: values.timeout ?? null,
-    term: values.term ?? null,
-    ...(values.standby === undefined ? {} : { standby: values.standby }),
-    ...(values.startedUnder === undefined ? {} : { started_under: [...values.startedUnder] }),
-    scope: values.scope === undefined ? null : JSON.stringify(values.scope),
-    containment: values.containment ?? null,
-    cgroup: values.cgroup ?? null,
-    stdout_log: logPath(home, values.logs?.stdout),
-    stderr_log: logPath(home, values.logs?.stderr),
-  }
-}
-
-/** Relative to the data dir, which may be moved. */
-function logPath(home: Home, file: string | undefined): string | null {
-  return file === undefined ? null : relative(home.dataDir, file)
-}
-
-/** What names one process of the operating system (processes/identity.ts). */
-export interface Identity {
-  readonly bootId: string
-  readonly pidNamespace: string
-  readonly pid: number
-  readonly startTicks: number
-}
-
 const ago = (ms: number) => sql<Date>`now() - make_interval(secs => ${ms / 1000})`
 
 /**
  * Completes a row after the spawn.
  * @param ranMs how long it has run by now
  */
-export async function markRunning(db: Database, id: string, identity: Identity, ranMs = 0): Promise<void> {
+export async function markRunning(db: Database, id: string, identity: ProcessIdentity, ranMs = 0): Promise<void> {
   const update = sql`
     update process
     set status = 'running', boot_id = ${identity.bootId}, pid_namespace = ${identity.pidNamespace},
@@ -198,7 +99,7 @@ export async function markRunning(db: Database, id: string, identity: Identity, 
 export async function markRan(
   db: Database,
   id: string,
-  identity: Identity,
+  identity: ProcessIdentity,
   exit: { code: number | null; signal: string | null },
   ranMs: number,
 ): Promise<void> {
@@ -301,7 +202,7 @@ export function isRunner(row: Pick<ProcessRow, 'worker_type'>): boolean {
 }
 
 /** The identity in a row; null while it is not complete. */
-export function identityIn(row: ProcessRow): Identity | null {
+export function identityIn(row: ProcessRow): ProcessIdentity | null {
   if (row.pid === null || row.start_ticks === null || row.boot_id === null || row.pid_namespace === null) return null
   return { bootId: row.boot_id, pidNamespace: row.pid_namespace, pid: row.pid, startTicks: row.start_ticks }
 }

@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 import type { Home } from './home.ts'
 import { byIndex } from './lists/by-index.ts'
 import type { Machine } from './machines.ts'
-import type { Identity } from './processes.ts'
+import type { ProcessIdentity } from './process-identity.ts'
 import { withRetry } from './retry.ts'
 
 // Rows of the table `process` that belong to runners: their place in the queue, and their requests to each other.
@@ -19,7 +19,7 @@ export interface Place {
 export interface SeenLead {
   readonly version: number
   readonly machineId: string
-  readonly leader: Identity
+  readonly leader: ProcessIdentity
 }
 
 /** The lead of a data dir, seen from a machine that has a row; undefined: there is none. */
@@ -28,7 +28,7 @@ export async function seenLead(
   dataDirId: string,
   { guid, hostname }: Pick<Machine, 'guid' | 'hostname'>,
 ): Promise<SeenLead | undefined> {
-  const { rows } = await sql<Identity & { version: number; machineId: string }>`
+  const { rows } = await sql<ProcessIdentity & { version: number; machineId: string }>`
     select (select max(version) from schema_migration) as version, machine.id as "machineId",
            boot_id as "bootId", pid_namespace as "pidNamespace", pid, start_ticks as "startTicks"
     from process, machine

@@ -4,7 +4,8 @@ import { dirname } from 'node:path'
 import { failpoint } from '../base/failpoint.ts'
 import { uuidv7 } from '../base/ids.ts'
 import type { Home } from '../db/home.ts'
-import { insertStarting, markEnded, type NewProcess } from '../db/processes.ts'
+import type { NewProcess } from '../db/new-process.ts'
+import { insertStarting, markEnded } from '../db/processes.ts'
 import {
   type Container,
   type Containment,

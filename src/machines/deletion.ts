@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { attemptName, earlierLogPaths, HOSTED_LOG, leftoversPath, logPaths } from '../base/attempt-paths.ts'
+import { attemptName, HOSTED_LOG } from '../base/attempt-paths.ts'
 import { AppError } from '../base/errors.ts'
-import { innerLinks, type TreeEntry } from '../base/inner-links.ts'
 import { Removal } from '../base/removal.ts'
 import { removeEnds } from '../base/row-log.ts'
 import { CRAWL_WACZ } from '../base/wacz/crawl-wacz.ts'
@@ -11,10 +10,10 @@ import type { Home } from '../db/home.ts'
 import { isThere } from '../db/is-there.ts'
 import type { Model } from '../db/lists/listings.ts'
 import { transact } from '../db/retry.ts'
-import type { OutputFile, ResultStatus } from '../db/tables.ts'
 import { lockCrawlsOf, pauseCrawls, pauseSnapshots, wakeCrawls } from './commands.ts'
 import { judge, recordVerdicts } from './judge.ts'
 import { outputSize } from './outputs.ts'
+import { brokenLinks, pathsOf, type ResultFiles } from './result-files.ts'
 import { waitForRelease } from './wait-for-release.ts'
 
 // Files are moved aside, rows deleted in one transaction, files removed; in this order, so that a crash leaves either
@@ -190,38 +189,4 @@ async function deleteSnapshots(tx: Database, ids: readonly string[]): Promise<vo
   // Before their pages: the cascade from a page deletes results one page at a time.
   await sql`delete from archive_result where snapshot_id = any(${ids}::uuid[])`.execute(tx)
   await sql`delete from snapshot where id = any(${ids}::uuid[])`.execute(tx)
-}
-
-interface ResultFiles {
-  readonly id: string
-  readonly plugin: string
-  readonly hook_name: string
-  readonly attempt: number
-  readonly status: ResultStatus
-  readonly output_files: Readonly<Record<string, OutputFile>>
-}
-
-/** The paths of a result's files below the folder of its page. */
-function pathsOf({ plugin, hook_name, attempt, output_files }: ResultFiles): string[] {
-  return [
-    ...Object.keys(output_files).map((file) => `${plugin}/${file}`),
-    ...Object.values(logPaths(plugin, hook_name, attempt)),
-    ...Object.values(earlierLogPaths(plugin, hook_name, attempt)),
-    leftoversPath(plugin, hook_name, attempt),
-  ]
-}
-
-/** The links in one plugin's results that are dangling without these results. */
-function brokenLinks(results: readonly ResultFiles[]): { readonly id: string; readonly paths: string[] }[] {
-  const tree = new Map<string, TreeEntry>()
-  for (const { output_files } of results) {
-    for (const [path, { link }] of Object.entries(output_files)) {
-      for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1)) tree.set(path.slice(0, at), 'folder')
-      tree.set(path, link === undefined ? 'file' : { link })
-    }
-  }
-  const whole = innerLinks(tree)
-  const broken = ({ output_files }: ResultFiles) =>
-    Object.entries(output_files).flatMap(([path, { link }]) => (link !== undefined && !whole.has(path) ? [path] : []))
-  return results.map((result) => ({ id: result.id, paths: broken(result) })).filter(({ paths }) => paths.length > 0)
 }

@@ -1,16 +1,8 @@
+import type { ProcessIdentity } from '../db/process-identity.ts'
 import { bootId, pidNamespace } from './proc.ts'
 import { findProcess, isSame } from './table.ts'
 
-/**
- * Names one operating system process so that it cannot be confused with a later one of the same pid. Compared exactly.
- */
-export interface ProcessIdentity {
-  readonly bootId: string
-  readonly pidNamespace: string
-  readonly pid: number
-  /** Clock ticks since boot on Linux; milliseconds since 1970 where there is no /proc. */
-  readonly startTicks: number
-}
+export type { ProcessIdentity } from '../db/process-identity.ts'
 
 /** `unknown` is a process that we cannot see from here (another PID namespace): never taken for dead. */
 export type Liveness = 'alive' | 'gone' | 'unknown'

@@ -39,6 +39,8 @@ import {
   SNAPSHOTS,
 } from '../../src/db/lists/listings.ts'
 import { machineById, machineRow, machines } from '../../src/db/machines.ts'
+import { runningRow } from '../../src/db/new-process.ts'
+import { openSnapshots } from '../../src/db/open-snapshots.ts'
 import { claimedCrawls, pagesInWork } from '../../src/db/pages-in-work.ts'
 import * as rows from '../../src/db/process-rows.ts'
 import * as processes from '../../src/db/processes.ts'
@@ -210,7 +212,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/crawls.ts insertCrawl': async () => {
     await crawls.insertCrawl(db, newCrawl())
     await crawls.insertCrawl(db, newCrawl('https://example.com/b'))
-    const by = processes.runningRow(home, { ...hook, id: uuidv7() }, { ...identity, pid: 1_003 })
+    const by = runningRow(home, { ...hook, id: uuidv7() }, { ...identity, pid: 1_003 })
     await crawls.insertCrawl(db, newCrawl('https://example.com/c'), uuidv7(), by)
   },
   'db/crawls.ts lockCrawl': () => crawls.lockCrawl(db, crawl),
@@ -240,7 +242,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
       await rows.listProcesses(home, filters, 100)
   },
   'db/processes.ts insertStarting': () => processes.insertStarting(home, { ...hook, id: other }),
-  'db/processes.ts insertRunning': () => processes.insertRunning(home, processes.runningRow(home, hook, identity)),
+  'db/processes.ts insertRunning': () => processes.insertRunning(home, runningRow(home, hook, identity)),
   'db/processes.ts registerRunner': () =>
     processes.registerRunner(
       home,
@@ -324,7 +326,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await snapshots.snapshotsIn(db, crawl, 'sealed', { after: other, limit: 500, only: [other] })
   },
   'db/snapshots.ts crawlsOfSnapshots': () => snapshots.crawlsOfSnapshots(db, [other]),
-  'db/snapshots.ts openSnapshots': () => snapshots.openSnapshots(db, crawl),
+  'db/open-snapshots.ts openSnapshots': () => openSnapshots(db, crawl),
   'db/unfinished.ts unfinished': () => unfinished(db),
   'db/unfinished.ts dueNow': () => dueNow(db),
   'machines/scope.ts isWithin': () => isWithin(db, { snapshotIds: [other], exclude: ['snapshot'] }, crawl),

@@ -2,16 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { sql } from 'kysely'
 import { openDatabase } from '../../src/db/database.ts'
 import type { Home } from '../../src/db/home.ts'
+import { type NewProcess, runningRow } from '../../src/db/new-process.ts'
 import { rowById } from '../../src/db/process-rows.ts'
-import {
-  insertRunning,
-  insertStarting,
-  type LiveRow,
-  markEnded,
-  markRunning,
-  type NewProcess,
-  runningRow,
-} from '../../src/db/processes.ts'
+import { insertRunning, insertStarting, type LiveRow, markEnded, markRunning } from '../../src/db/processes.ts'
 import { MARKER } from '../../src/processes/family.ts'
 import { identityOf, ownIdentity } from '../../src/processes/identity.ts'
 import type { TestHome } from './homes.ts'

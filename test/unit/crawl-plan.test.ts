@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { MOST_DUE, type OpenSnapshots } from '../../src/db/snapshots.ts'
+import { MOST_DUE, type OpenSnapshots } from '../../src/db/open-snapshots.ts'
 import { type CrawlState, planCrawl, STARTED } from '../../src/workers/crawl/crawl-plan.ts'
 
 const OPEN: OpenSnapshots = { open: true, listed: false, due: 3, claimed: 1, rest_s: 0, token: 'ours' }

@@ -1,6 +1,6 @@
 import { sleep } from '../../base/abort.ts'
 import { lacksSpace } from '../../base/disk-space.ts'
-import { openSnapshots } from '../../db/snapshots.ts'
+import { openSnapshots } from '../../db/open-snapshots.ts'
 import type { ActorPool } from '../../engine/actor-pool.ts'
 import type { Context } from '../../engine/handlers.ts'
 import { ClaimLost } from '../../engine/queue.ts'

@@ -1,4 +1,4 @@
-import { MOST_DUE, type OpenSnapshots } from '../../db/snapshots.ts'
+import { MOST_DUE, type OpenSnapshots } from '../../db/open-snapshots.ts'
 import { isIdle } from './crawl-ends.ts'
 
 /** A crawl in work, as far as it matters to what happens next: plain data. */

@@ -1,4 +1,4 @@
-import type { OpenSnapshots } from '../../db/snapshots.ts'
+import type { OpenSnapshots } from '../../db/open-snapshots.ts'
 import type { ActorPool } from '../../engine/actor-pool.ts'
 import { isIdle } from './crawl-ends.ts'
 

@@ -61,7 +61,7 @@ export const DB: readonly Mutant[] = [
   },
   {
     name: 'a crawl looks over while something of its list is left',
-    file: 'src/db/snapshots.ts',
+    file: 'src/db/open-snapshots.ts',
     find: 'there or listed as open',
     replacement: 'there as open',
     test: 'test/integration/crawl-ends.test.ts',

@@ -1,0 +1,54 @@
+import { sql } from 'kysely'
+import { LEASE_SECONDS } from '../engine/machine.ts'
+import type { Database } from './database.ts'
+import { withRetry } from './retry.ts'
+
+/** The unsealed snapshots of a crawl, as far as its supervisor needs to know. */
+export interface OpenSnapshots {
+  /** Is there any, or will there be? */
+  readonly open: boolean
+  /** Parts of the crawl's list are still to be expanded. */
+  readonly listed: boolean
+  /** How many are due now, counted up to MOST_DUE, which is more than a pool can use. */
+  readonly due: number
+  /** How many are claimed under a running lease, counted up to MOST_CLAIMED. */
+  readonly claimed: number
+  /** Seconds until the first is due, when none is due, claimed or still to come; else 0. */
+  readonly rest_s: number
+  /** Of the claim of a crawl that is started: a server that died may have forgotten the start and not the claim. */
+  readonly token: string | null
+}
+
+export const MOST_DUE = 50
+const MOST_CLAIMED = 2_000
+
+/**
+ * What is open of a crawl, and who holds its claim. Each part walks an index for a few steps, however many pages the
+ * crawl has.
+ */
+export async function openSnapshots(db: Database, crawlId: string): Promise<OpenSnapshots> {
+  const unfinished = sql`
+    from snapshot where in_index_order() and crawl_id = ${crawlId} and status in ('queued', 'started')`
+  const inOrder = sql`order by retry_at, id`
+  const select = sql<OpenSnapshots>`
+    with counted as materialized (
+      select (select claim_token from crawl where id = ${crawlId} and status = 'started') as token,
+             exists (select 1 from crawl where id = ${crawlId} and next_part is not null) as listed,
+             coalesce((select true ${unfinished} ${inOrder} limit 1),
+                      (select true from snapshot where crawl_id = ${crawlId} and status = 'paused' limit 1),
+                      false) as there,
+             (select count(*) from (
+                select ${unfinished} and retry_at <= now() ${inOrder} limit ${sql.lit(MOST_DUE)}) as ready) as due,
+             (select count(*) from (
+                select ${unfinished} and claim_token is not null
+                  and retry_at > now() and retry_at <= now() + make_interval(secs => ${2 * LEASE_SECONDS})
+                ${inOrder} limit ${sql.lit(MOST_CLAIMED)}) as held) as claimed
+    )
+    select token, listed, there or listed as open, due, claimed,
+           case when listed or due + claimed > 0 then 0
+                else extract(epoch from coalesce((select min(retry_at) ${unfinished}), '9999-01-01') - now())
+           end as rest_s
+    from counted`
+  const { rows } = await withRetry(db, () => select.execute(db))
+  return rows[0]!
+}
