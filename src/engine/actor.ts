@@ -6,7 +6,7 @@ import type { ClaimOptions } from './claim-statements.ts'
 import type { AnyClaimed, SomeClaim } from './claimed.ts'
 import { Counts } from './counts.ts'
 import { Executor } from './executor.ts'
-import type { Context, Work } from './handlers.ts'
+import type { AnyHandler, Context } from './handlers.ts'
 import { keepClaims } from './keep-claims.ts'
 import type { Machine } from './machine.ts'
 import { Queue } from './queue.ts'
@@ -44,15 +44,15 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
     this.queues = viewsOf(machine, sql, this.#queue.options, () => this.#claims.whereValues)
     this.#warmUp = options.warmUp
     this.#bell = supervised?.bell ?? new Bell()
-    const afterStart = (work: Work) => async (claim: AnyClaimed<M, Row>, context: Context) => {
+    const afterStart = (work: AnyHandler) => async (claim: AnyClaimed<M, Row>, context: Context) => {
       await options.onTickStart?.(claim)
       return await (work as (claim: AnyClaimed<M, Row>, context: Context) => unknown)(claim, context)
     }
     this.#executor = new Executor({
       model: {
         machine,
-        tick: afterStart(event as Work) as Work,
-        ...(giveUp ? { giveUp: afterStart(giveUp) as Work } : {}),
+        tick: afterStart(event as AnyHandler) as AnyHandler,
+        ...(giveUp ? { giveUp: afterStart(giveUp) as AnyHandler } : {}),
       },
       ...{ queue: this.#queue as unknown as Queue<Machine, unknown>, sql, deadlineMs: maxTickMs },
       ...{ log: options.log, leaseSeconds: this.#leaseSeconds, waitForHandlers: options.waitForHandlers },

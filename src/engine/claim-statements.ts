@@ -175,7 +175,7 @@ function claimParts(
   }
 }
 
-/** What a claim answers. */
+/** The columns that a claim returns. */
 const answered = ({ besides }: QueueOptions) => (besides ? `taken.*, ${besides}` : 'taken.*')
 
 function returned({ columns: { id, status, attempts } }: Machine, { columns }: QueueOptions): string {

@@ -9,7 +9,7 @@ import { isAlike, type Stepped } from './steps.ts'
 import type { Tick, TickEnd } from './tick.ts'
 
 /** An outcome that is to be written. */
-interface Ending extends Stepped {
+interface Unwritten extends Stepped {
   readonly tick: Tick
   readonly end: TickEnd
 }
@@ -21,9 +21,9 @@ const FEW_ALIKE = 100
 const RETRY_MS = 500
 
 /**
- * Writes the outcomes of one model in batches: whatever gathers while earlier batches are under way goes with the next
- * one, so a single outcome does not wait and many take few statements. An outcome that the table refuses does not
- * affect the others: its row fails instead.
+ * Writes the outcomes of one model in batches. Those that gather while a batch is under way go with the next one: a
+ * single outcome does not wait, and many take few statements. An outcome that the table refuses does not affect the
+ * others: its row fails instead.
  */
 export class Completer {
   readonly #queue: Queue<Machine, unknown>
@@ -31,7 +31,7 @@ export class Completer {
   readonly #counts: Counts
   readonly #onError: (error: unknown, tick?: Tick) => void
   readonly #onSettled: (step: Step | undefined) => void
-  #waiting: Ending[] = []
+  #waiting: Unwritten[] = []
   #isBusy = false
   /** Outcomes that are not yet written. */
   size = 0
@@ -70,19 +70,19 @@ export class Completer {
   /** How many go next: the rows of one claim with the same step, which is half the work, unless they are few. */
   #next(): number {
     const [first] = this.#waiting
-    const other = this.#waiting.findIndex((ending) => !isAlike(ending, first!))
+    const other = this.#waiting.findIndex((one) => !isAlike(one, first!))
     return Math.min(BATCH, other < FEW_ALIKE ? this.#waiting.length : other)
   }
 
-  async #write(batch: Ending[]): Promise<void> {
+  async #write(batch: Unwritten[]): Promise<void> {
     try {
       const lost = await this.#queue.apply(batch, this.#by)
       let first: Step | undefined
-      for (const ending of batch) {
-        const written = !lost.has(ending.claim.id)
-        if (written) this.#counts.stepped(ending.step)
-        if (written && isSooner(ending.step, first)) first = ending.step
-        this.#ended(ending, written ? ending.end : { how: 'lost' })
+      for (const one of batch) {
+        const written = !lost.has(one.claim.id)
+        if (written) this.#counts.stepped(one.step)
+        if (written && isSooner(one.step, first)) first = one.step
+        this.#ended(one, written ? one.end : { how: 'lost' })
       }
       this.#onSettled(first)
     } catch (error) {
@@ -92,14 +92,14 @@ export class Completer {
   }
 
   /** The table refuses something in this batch: halves it until the row is found. */
-  async #isolate(batch: Ending[], error: unknown): Promise<void> {
+  async #isolate(batch: Unwritten[], error: unknown): Promise<void> {
     if (batch.length > 1) {
       const half = batch.length >> 1
       await this.#write(batch.slice(0, half))
       await this.#write(batch.slice(half))
       return
     }
-    const [{ tick, end }] = batch as [Ending]
+    const [{ tick, end }] = batch as [Unwritten]
     this.#onError(error, tick)
     if (end.how === 'failed') {
       this.#dropped(batch)
@@ -111,21 +111,21 @@ export class Completer {
   }
 
   /** The database does not answer: keeps the outcomes for as long as the leases certainly hold. */
-  async #later(batch: Ending[], error: unknown): Promise<void> {
+  async #later(batch: Unwritten[], error: unknown): Promise<void> {
     this.#onError(error)
     if (!this.isForced) await sleep(RETRY_MS)
     const now = this.isForced ? Number.POSITIVE_INFINITY : performance.now()
     const again = batch.filter(({ tick }) => tick.trustedUntil > now)
-    this.#waiting.unshift(...again.map((ending) => ({ ...ending, isAgain: true })))
+    this.#waiting.unshift(...again.map((one) => ({ ...one, isAgain: true })))
     this.#dropped(batch.filter(({ tick }) => tick.trustedUntil <= now))
   }
 
-  #dropped(batch: readonly Ending[]): void {
-    for (const ending of batch) this.#ended(ending, { how: 'lost' })
+  #dropped(batch: readonly Unwritten[]): void {
+    for (const one of batch) this.#ended(one, { how: 'lost' })
     this.#onSettled(undefined)
   }
 
-  #ended({ tick, step }: Ending, end: TickEnd): void {
+  #ended({ tick, step }: Unwritten, end: TickEnd): void {
     this.size -= 1
     if (end.how === 'lost') this.#counts.lost += 1
     else if (end.how === 'settled' && step.event === '') this.#counts.again += 1

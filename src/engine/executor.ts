@@ -2,7 +2,7 @@ import { asError } from './as-error.ts'
 import { ClaimLost, type SomeClaim } from './claimed.ts'
 import { Completer } from './completer.ts'
 import type { ExecutorOptions } from './executor-options.ts'
-import { stepAfter, workOn } from './giving-up.ts'
+import { handlerFor, stepAfter } from './giving-up.ts'
 import type { Context } from './handlers.ts'
 import type { Machine } from './machine.ts'
 import { again, Ended, FAILED, Failed, PUT_BACK, PutBack, type Step, stepOf, TryAgainLater } from './outcome.ts'
@@ -39,8 +39,7 @@ export class Executor {
   }
 
   /**
-   * Starts the handler of a row that was just claimed. A row that has ended too many owners is given up instead: by the
-   * model's own work for that, or, without one and when that has failed too often as well, by its graph alone.
+   * Starts the handler of a row that was just claimed (`handlerFor`), or gives the row up.
    * @param claimedAt monotonic time before the claim was requested
    */
   start(claim: SomeClaim, claimedAt: number, done?: (end: TickEnd) => void): void {
@@ -48,7 +47,7 @@ export class Executor {
     const tick = this.#tickOf(claim, claimedAt, done)
     this.#running.add(tick)
     if (onProgress) tick.progress()
-    const work = workOn(model, claim) as ((claim: SomeClaim, context: Context) => unknown) | undefined
+    const work = handlerFor(model, claim) as ((claim: SomeClaim, context: Context) => unknown) | undefined
     if (!work) {
       const vain = `given up after ${claim.attempts - 1} attempts that did not finish`
       this.#fail(tick, new Error(`${model.machine.name} ${claim.id}: ${vain}`))

@@ -1,16 +1,16 @@
 import { backoff } from '../base/backoff.ts'
 import type { SomeClaim } from './claimed.ts'
-import type { Model, Work } from './handlers.ts'
+import type { AnyHandler, Model } from './handlers.ts'
 import type { Machine } from './machine.ts'
 import { FAILED, failed, retryOf, type Step, stepOf } from './outcome.ts'
 
 type Counted = Pick<SomeClaim, 'state' | 'attempts'>
 
 /**
- * What runs for a row. One that has ended too many owners is given up instead: by the model's own work for that, or,
- * without one and when that has failed too often as well, by its graph alone, and nothing runs.
+ * The handler that runs for a row. A row that has ended too many owners is given up: by the model's `giveUp`, or,
+ * without one or when that has failed too often as well, by its graph alone, and then nothing runs.
  */
-export function workOn({ machine, tick, giveUp }: Model, claim: Counted): Work | undefined {
+export function handlerFor({ machine, tick, giveUp }: Model, claim: Counted): AnyHandler | undefined {
   if (!isLethal(machine, claim)) return tick
   return isSpent(machine, claim) ? undefined : giveUp
 }

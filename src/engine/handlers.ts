@@ -55,19 +55,19 @@ export type Handlers<M extends Machine, Row = Record<string, unknown>> = {
   readonly [S in WorkState<M>]: Handler<M, S, Row>
 }
 
-/** Work on a claimed row in any state. */
-export type Work = (claim: never, context: Context) => unknown
+/** A handler of any state of any graph. */
+export type AnyHandler = (claim: never, context: Context) => unknown
 
 /** A graph with the work for each of its states. */
 export interface Model {
   readonly machine: Machine
   /** Runs the handler of one claimed row. */
-  readonly tick: Work
+  readonly tick: AnyHandler
   /**
    * Runs instead of the handler for a row that was claimed too often in vain. When it returns nothing, the row moves
    * along its state's `giveUp`; so it does when this fails as often as the state allows its work to, without it.
    */
-  readonly giveUp?: Work
+  readonly giveUp?: AnyHandler
 }
 
 export interface Handled<M extends Machine, Row = Record<string, unknown>> extends Model {
@@ -105,5 +105,5 @@ export function withHandlers<M extends Machine, Row = Record<string, unknown>>(
     if (def.external) fail(state, 'is external and has a handler')
   }
   const tick = (claim: Claimed<Machine>, context: Context) => byState[claim.state]!(claim, context)
-  return { machine, handlers, tick, ...(giveUp ? { giveUp: giveUp as Work } : {}) }
+  return { machine, handlers, tick, ...(giveUp ? { giveUp: giveUp as AnyHandler } : {}) }
 }

@@ -11,7 +11,7 @@ import {
 import type { Machine, WorkState } from './machine.ts'
 import { Transitions } from './transitions.ts'
 
-/** The claimed rows of a table: how long they are whose. Every method is one guarded statement. */
+/** How long the claimed rows of a table belong to their owners. Every method is one guarded statement. */
 export class Leases<M extends Machine, Row = Record<string, unknown>> extends Transitions<M, Row> {
   /** Renews claims for another lease. @returns the ids that are still ours; the others are lost */
   async renew(claims: readonly Held[], leaseSeconds = this.machine.leaseSeconds): Promise<Set<string>> {

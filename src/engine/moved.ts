@@ -3,10 +3,10 @@ import { joined, type Text, text } from './sql.ts'
 import { list, literal, quote, tableOf } from './table.ts'
 import { dueIn, entered, history, lockOrder, updated } from './transition-text.ts'
 
-// Parts of somebody's own statement: common table expressions that move rows along the edges of their graph and write
-// their history. So what belongs together is one statement, and no status changes beside its graph. Rows are named by
-// an array of ids (`array(select ...)`): a join may scan a table that the planner believes to be small. No two parts of
-// one statement may concern one row, since PostgreSQL carries out only one of its changes.
+// Parts for statements of the caller: common table expressions that move rows along the edges of their graph and write
+// their history. So changes that belong together are one statement, and no status changes beside its graph. An array of
+// ids (`array(select ...)`) names the rows: a join may scan a table that the planner believes to be small. No two parts
+// of one statement may concern one row, since PostgreSQL carries out only one of the changes.
 
 interface Changes<X> {
   /** What the statement calls the rows that it moves; they have `id`, `from_status`, `to_status`, `event`. */
@@ -19,7 +19,7 @@ interface Changes<X> {
   readonly guard?: Text<X>
   /**
    * For rows that are held by others: the item of the statement that has their holder's row, locked, as long as its
-   * claim is ours. When it is empty, nothing moves. Whoever is not their holder locks each of them instead.
+   * claim is ours. When it is empty, nothing moves. A statement without it locks each of the rows instead.
    */
   readonly holder?: string
   /** More columns for `as`: those of `work`, as they are then. */
@@ -66,7 +66,7 @@ interface Holding<X> {
   readonly guard?: Text<X>
 }
 
-/** Can nobody else move the rows meanwhile? */
+/** Is everybody else kept from moving the rows meanwhile? */
 const isHeld = <X>({ token, holder }: Holding<X>) => token !== undefined || holder !== undefined
 
 const guarded = <X>({ holder, guard }: Holding<X>): (string | X)[] => [
@@ -168,7 +168,7 @@ function changedFrom<X>(
   ]
 }
 
-/** What a row gets that moves: its state, what follows from that, and what the caller says. */
+/** The assignments for a row that moves: its state, the columns that follow from it, and those of the caller. */
 function assigned<X>(
   machine: Machine,
   target: string,

@@ -24,10 +24,9 @@ export { type AnyClaimed, type Claimed, ClaimLost } from './claimed.ts'
 export const RETRY_AT_MAX = new Date('9999-01-01T00:00:00Z')
 
 /**
- * The queue formed by a table with a state graph: who gets which row; `Leases` says for how long, and `Transitions`
- * moves rows on.
- * Every method is one statement, decided by the database's clock and row locks. A future `retry_at` is never taken from
- * its owner, except by `requeueClaimsOf`, for owners that are proved dead.
+ * A table with a state graph as a queue: who gets which row. `Leases` says for how long, and `Transitions` moves rows.
+ * Every method is one statement, decided by the database's clock and row locks. Nobody takes a future `retry_at` from
+ * its owner, except `requeueClaimsOf`, for owners that are proved dead.
  */
 export class Queue<M extends Machine, Row = Record<string, unknown>> extends Leases<M, Row> {
   readonly options: QueueOptions

@@ -97,7 +97,7 @@ export function vanishAlikeStatement(machine: Machine): Statement {
 
 const plain = (parts: readonly string[]) => parts.join('')
 
-/** What a row tells that is deleted by its last step. */
+/** The answer about a row that its last step deletes. */
 const returned = (t: Table, [from, to, event]: readonly string[], by: string) =>
   `returning work.${t.id} as id, ${from} as from_status, ${to} as to_status, ${event} as event, ${by}::uuid as by`
 

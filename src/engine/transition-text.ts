@@ -2,7 +2,7 @@ import type { Machine } from './machine.ts'
 import { type Text, text } from './sql.ts'
 import { literal, type Table, tableOf } from './table.ts'
 
-// What the statements that move rows have in common.
+// The common parts of the statements that move rows.
 
 /** A change of rows, as a common table expression of a statement: what it moves is read from it. */
 export interface Change<X> {
@@ -62,5 +62,5 @@ export function dueIn(machine: Machine, state: string): string {
 export const entered = (t: Table) =>
   `${t.unclaim}${t.attempts ? `, ${t.attempts} = 0` : ''}${t.changed}${t.moved('null')}${t.modified}`
 
-/** The order in which batches of outcomes lock rows: who locks in another one may block, and be blocked. */
+/** The order in which batches of outcomes lock rows: a statement with another one risks a deadlock. */
 export const lockOrder = (id: string) => `order by ${id}::text collate "C"`

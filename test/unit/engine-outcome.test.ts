@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { backoff } from '../../src/base/backoff.ts'
-import { workOn } from '../../src/engine/giving-up.ts'
+import { handlerFor } from '../../src/engine/giving-up.ts'
 import { again, defineMachine, FAILED, ForeignOutcome, PUT_BACK } from '../../src/engine/index.ts'
 import { RETRY, retryOf, stepOf } from '../../src/engine/outcome.ts'
 
@@ -69,7 +69,7 @@ describe('where an outcome leads', () => {
     expect(step(FAILED, 3)).toEqual({ from: 'queued', to: 'failed', event: 'give_up', afterSeconds: null, attempts: 0 })
     expect(step(FAILED, 50, 'started')).toMatchObject({ to: 'started' })
     const tick = async () => {}
-    expect([3, 4].map((attempts) => workOn({ machine, tick }, { state: 'queued', attempts }))).toEqual([
+    expect([3, 4].map((attempts) => handlerFor({ machine, tick }, { state: 'queued', attempts }))).toEqual([
       tick,
       undefined,
     ])
