@@ -61,7 +61,7 @@ function personaCopies(env: Readonly<Record<string, string>>, account: AccountSw
 }
 
 /**
- * Removes the copies of all personas, while no hook runs that needs one. Where their folder is gone, maybe with the
+ * Removes the copies of all personas, while no hook runs that needs one. When their folder is gone, maybe with the
  * whole data dir, there is nothing to do: whoever cleans up has a better error to tell.
  */
 export function forgetPersonas(account: AccountSwitch | undefined): void {

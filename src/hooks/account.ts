@@ -21,7 +21,7 @@ export interface HookAccount {
 
 /**
  * Finds out as whom hooks run, and has a folder in the data dir for that account. When we are root: as HOOK_USER, else
- * as the owner of the database cluster. Where that account cannot be made to reach the data dir, as root, and says so.
+ * as the owner of the database cluster; as root, with a word about it, where that account cannot reach the data dir.
  * Throws UsageError for a HOOK_USER that cannot be.
  */
 export async function findHookAccount(dataDir: string, settings: Settings): Promise<HookAccount> {

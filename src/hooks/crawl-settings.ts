@@ -30,8 +30,8 @@ export function crawlSettings(
 }
 
 /**
- * The settings of a page: its own, as far as its row may have them, then those of its crawl. What has its set-up off in
- * the crawl, a browser as a rule, stays off: nobody has started it.
+ * The settings of a page: its own, as far as its row may have them, then those of its crawl. A plugin whose set-up the
+ * crawl has off, a browser as a rule, stays off: nobody has started it.
  * @param complain called with the reason for each value that is left out
  */
 export function pageSettings(
@@ -57,7 +57,7 @@ function knownWith(plugins: readonly Plugin[]): KnownSettings {
 }
 const KNOWN = new WeakMap<readonly Plugin[], KnownSettings>()
 
-/** What counts of a row's settings. Of what no hook would get nothing is said. */
+/** The settings of a row that count. Complains of the others, unless no hook would get them anyway. */
 function takenFrom(
   row: 'page' | 'crawl',
   own: Readonly<Record<string, string>>,

@@ -104,7 +104,7 @@ export function hookEnvironment(
     ([name]) => isForEveryHook(name, allowed) || hooks.some((each) => mayRead(each, name)),
   )
   const declared = hooks.map((each) => resolvedTexts(each.declares, settings, contract, !each.hosted))
-  // What is named is as good as turned on: a plugin may be for those only who want it.
+  // A name turns a plugin on: some are off until somebody asks for them.
   const named = hooks.filter(({ isNamed }) => isNamed).map(({ plugin }) => [`${prefixOf(plugin)}ENABLED`, 'True'])
   const env: Texts = Object.assign(Object.fromEntries(passed), ...declared, Object.fromEntries(named), contract)
   return Object.fromEntries(

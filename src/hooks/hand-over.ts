@@ -14,9 +14,9 @@ import { dirname } from 'node:path'
 import type { Account } from '../base/account.ts'
 import { codeOf } from '../base/errors.ts'
 
-// As root, hooks run as another account, in folders that are theirs. What root does in such a folder, a hook that still
-// runs could turn on something else: it puts a link where a folder was. So root first makes the folders its own again,
-// from the top down and through open descriptors, and they stay as they are from then on.
+// As root, hooks run as another account, in folders that are theirs. A hook that still runs could put a link where a
+// folder was, and so lead root elsewhere. Root therefore makes the folders its own first, from the top down and through
+// open descriptors, and they stay as they are from then on.
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
 const IS_ROOT = process.geteuid?.() === 0
@@ -37,7 +37,7 @@ export function takeBack(top: string): void {
 export function handOver(top: string, account: Account | undefined): void {
   if (!account) return
   const { uid, gid } = account
-  // Not once more: by the time of the change one sees that a file was written to.
+  // Only once: a change of owner also changes the time by which `markOf` sees that a file was written to.
   const theirs: Use = (fd, stats) => {
     if (stats.uid !== BigInt(uid)) fchownSync(fd, uid, gid)
   }

@@ -68,7 +68,7 @@ async function runHook(
     context.log(error instanceof Error ? (error.stack ?? error.message) : messageOf(error))
     records.push(resultRecord({ status: 'failed', output: messageOf(error) }))
   }
-  // A failure on a full disk says nothing about the hook: whoever goes on with the page runs it again.
+  // A failure on a full disk says nothing about the hook: the next worker of the page runs it again.
   const isTold = code === 0 || !isFull(dirname(file))
   const stdout = isTold ? log.append(hook.name, records) : textOf(records)
   return { code, complained, stdout: isTold && stdout.length > LONGEST_REPLY ? undefined : stdout }

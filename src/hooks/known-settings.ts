@@ -93,7 +93,7 @@ export class KnownSettings {
     return this.#known.has(this.nameOf(name))
   }
 
-  /** Who may set this. Of what nobody knows, which a plugin to come may read: a person or a machine. */
+  /** Who may set this. A plugin to come may read an unknown setting: a person or a machine sets it. */
   setterOf(name: string): Setter {
     if (isKeptFromHooks(name)) return 'machine'
     return this.#setters.get(name) ?? this.#known.get(name)?.by ?? (isOfMachine(name) ? 'machine' : 'persona')

@@ -74,7 +74,7 @@ async function putInPlace(root: string, asides: ReadonlyMap<string, Aside>): Pro
     renameSync(dir, to)
     await failpoint('publish.files_renamed')
   }
-  // Where nothing is removed, a flush at the end is early enough: what is lost until then is done again.
+  // Before an earlier version goes. Otherwise a flush at the end of the page does: lost work is done again until then.
   if (olds.length > 0) await flush([root])
   for (const old of olds) rmSync(old, { recursive: true, force: true })
 }

@@ -57,7 +57,7 @@ export async function readRecords(file: string): Promise<HookRecords> {
   return records
 }
 
-/** What a hook printed: the file, and where it has no file of its own, or where that need not be read, the text. */
+/** Printed by a hook: its file, and the text when it has no file of its own or nobody needs to read that. */
 export interface Printed {
   readonly logs: { readonly stdout: string }
   readonly stdout?: string | undefined

@@ -35,8 +35,8 @@ const ABORT_GRACE_MS = 1_000
 const LEAVE_MS = 2_000
 
 /**
- * How often a long job is checked. What has ended by then is published as copies, because hooks that follow may look at
- * the originals: less often is cheaper where a machine has more to do than it can.
+ * How often a long job is checked. Each check publishes what has ended, as copies, because hooks that follow may look
+ * at the originals: fewer checks are cheaper on a busy machine.
  */
 const LOOK_MS = 1_000
 

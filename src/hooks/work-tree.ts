@@ -196,7 +196,7 @@ export class WorkTree {
     try {
       rmdirSync(this.work) // Most often nothing is left in it, and this is a quarter of the other's work.
     } catch (error) {
-      // Who found only a part of it would take that for the whole of what hooks that have ended left.
+      // At once: a part of it would be taken for all that the hooks which have ended left.
       if (codeOf(error) !== 'ENOENT') removeAtOnce(this.work, join(this.root, '.publish-.work'))
     }
   }
