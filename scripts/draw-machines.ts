@@ -1,4 +1,4 @@
-// Draws the state graphs into src/machines/README.md, between its two marks.
+// Draws the state graphs into src/machines/GRAPHS.md, between its two marks.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Machine, Setting } from '../src/engine/machine.ts'
@@ -8,7 +8,7 @@ import { crawlMachine } from '../src/machines/crawl.ts'
 import { scheduleMachine } from '../src/machines/schedule.ts'
 import { snapshotMachine } from '../src/machines/snapshot.ts'
 
-const file = join(import.meta.dirname, '..', 'src', 'machines', 'README.md')
+const file = join(import.meta.dirname, '..', 'src', 'machines', 'GRAPHS.md')
 const [begin, end] = ['<!-- graphs: drawn by scripts/draw-machines.ts -->', '<!-- end of graphs -->']
 
 type State = Machine['states'][string]
@@ -51,7 +51,7 @@ function numbers({ leaseSeconds, columns }: Machine, def: State): string[] {
 const bySetting = ({ setting, standard }: Setting) => `${setting} (${standard})`
 const time = (ms: number) => (ms % 3_600_000 === 0 ? `${ms / 3_600_000} h` : `${ms / 1_000} s`)
 
-/** The README with the graphs as the code has them. */
+/** The text with the graphs as the code has them. */
 export function withGraphs(text: string): string {
   const graphs = [crawlMachine, snapshotMachine, archiveResultMachine, binaryMachine, scheduleMachine]
     .map(draw)

@@ -107,16 +107,16 @@ describe('the schema', () => {
 })
 
 describe('the graphs', () => {
-  it('are in the README of src/machines as the code has them', () => {
-    const readme = readFileSync(join(ROOT, 'src', 'machines', 'README.md'), 'utf8')
-    expect(readme, 'node scripts/draw-machines.ts draws them').toBe(withGraphs(readme))
+  it('are in GRAPHS.md of src/machines as the code has them', () => {
+    const drawn = readFileSync(join(ROOT, 'src', 'machines', 'GRAPHS.md'), 'utf8')
+    expect(drawn, 'node scripts/draw-machines.ts draws them').toBe(withGraphs(drawn))
     for (const machine of MACHINES) {
-      expect(readme).toContain(`### ${machine.name}\n`)
+      expect(drawn).toContain(`### ${machine.name}\n`)
       for (const [state, { on, reopen }] of Object.entries(machine.states)) {
         for (const [event, target] of Object.entries(on ?? {}))
-          expect(readme).toContain(`    ${state} --> ${target}: ${event}\n`)
+          expect(drawn).toContain(`    ${state} --> ${target}: ${event}\n`)
         for (const [event, target] of Object.entries(reopen ?? {}))
-          expect(readme).toContain(`    ${state} --> ${target}: (${event})\n`)
+          expect(drawn).toContain(`    ${state} --> ${target}: (${event})\n`)
       }
     }
   })
