@@ -35,12 +35,12 @@ function masked(url: string, depth: number): string {
       if (value === '' || value === MASK) return whole
       const isInner = depth > 0 && /%3a|%2f|:\/\//i.test(value)
       const inner = isInner ? decoded(value) : ''
-      const isSecret = isSecretName(decoded(name).replace(/\[\w*\]$/, '')) || masked(inner, depth - 1) !== inner
+      const isSecret = isSecretParameter(decoded(name).replace(/\[\w*\]$/, '')) || masked(inner, depth - 1) !== inner
       return isSecret ? `${before}${name}=${MASK}` : whole
     })
 }
 
-const isSecretName = (name: string) => EXACT.test(name) || ENDING.test(name) || SIGNING.test(name)
+const isSecretParameter = (name: string) => EXACT.test(name) || ENDING.test(name) || SIGNING.test(name)
 
 function decoded(text: string): string {
   try {

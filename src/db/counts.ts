@@ -77,7 +77,7 @@ export async function sealedPageCount(db: Database, crawlId: string): Promise<nu
 }
 
 /** Do the pages of a crawl that have ended take as much as it may? */
-export async function isFull(
+export async function isCrawlFull(
   db: Database,
   { id, max_size }: { readonly id: string; readonly max_size: number },
 ): Promise<boolean> {

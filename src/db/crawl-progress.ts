@@ -57,7 +57,7 @@ export async function crawlProgress(
   db: Database,
   which: { readonly crawlId: string } | { readonly most: number },
 ): Promise<CrawlProgress[]> {
-  const chosen = 'crawlId' in which ? sql`select * from crawl where id = ${which.crawlId}` : openCrawls(which.most)
+  const chosen = 'crawlId' in which ? sql`select * from crawl where id = ${which.crawlId}` : firstOpenCrawls(which.most)
   const paceBegin = sql`now() - make_interval(secs => ${PACE_SECONDS})`
   const query = sql<Read>`
     select c.id, c.status, c.label, split_part(c.urls, chr(10), 1) as first_url,
@@ -84,7 +84,7 @@ export async function crawlProgress(
   return rows.map(progressOf)
 }
 
-function openCrawls(most: number): RawBuilder<unknown> {
+function firstOpenCrawls(most: number): RawBuilder<unknown> {
   const first = sql`order by id limit ${sql.lit(most)}`
   const of = (status: WorkStatus, place: number) => sql`
     (select *, ${sql.lit(place)} as place from crawl where status = ${sql.lit(status)} ${first})`

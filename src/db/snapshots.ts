@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { UrlDetails } from '../base/url-details.ts'
-import { isFull, pageCount } from './counts.ts'
+import { isCrawlFull, pageCount } from './counts.ts'
 import { lockCrawl, outputDir } from './crawls.ts'
 import type { Database } from './database.ts'
 import { withRetry } from './retry.ts'
@@ -30,7 +30,7 @@ export async function insertSnapshots(
 ): Promise<number> {
   if (pages.length === 0) return 0
   const crawl = locked ?? (await lockCrawl(tx, crawlId))
-  if (!crawl || (await isFull(tx, crawl))) return 0
+  if (!crawl || (await isCrawlFull(tx, crawl))) return 0
   const allowed = crawl.max_urls === 0 ? Number.POSITIVE_INFINITY : crawl.max_urls - (await pageCount(tx, crawlId))
   let added = 0
   for (let at = 0; at < pages.length && added < allowed; at += BATCH)

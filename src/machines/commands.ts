@@ -15,8 +15,7 @@ import { snapshotMachine } from './snapshot.ts'
 import { titleIn } from './title-in.ts'
 import { CANCELLED } from './verdict.ts'
 
-/** Rows, and the files that belong to them. */
-type Place = Pick<Home, 'db' | 'dataDir'>
+type RowsAndFiles = Pick<Home, 'db' | 'dataDir'>
 
 type Event = 'pause' | 'resume' | 'seal'
 
@@ -35,7 +34,7 @@ export async function resumeCrawls(db: Database, ids: readonly string[], when: D
 }
 
 /** Seals crawls with what they have. Hooks that have not run are skipped. */
-export async function cancelCrawls({ db, dataDir }: Place, ids: readonly string[]): Promise<string[]> {
+export async function cancelCrawls({ db, dataDir }: RowsAndFiles, ids: readonly string[]): Promise<string[]> {
   return await transact(db, async (tx) => {
     const { crawls, snapshots } = await sendToCrawls(tx, ids, 'seal', null)
     await watchPages(tx, sql`select unnest(${snapshots}::uuid[])`)
@@ -62,7 +61,7 @@ export async function resumeSnapshots(
 }
 
 /** Seals snapshots with what they have. Hooks that have not run are skipped. */
-export async function cancelSnapshots({ db, dataDir }: Place, ids: readonly string[]): Promise<string[]> {
+export async function cancelSnapshots({ db, dataDir }: RowsAndFiles, ids: readonly string[]): Promise<string[]> {
   return await transact(db, async (tx) => {
     const sealed = await sendToSnapshots(tx, ids, 'seal', null)
     await watchPages(tx, sql`select unnest(${sealed}::uuid[])`)

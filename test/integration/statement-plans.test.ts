@@ -11,7 +11,7 @@ import { UrlList } from '../../src/base/url-list.ts'
 import * as archived from '../../src/db/archived-pages.ts'
 import * as binaries from '../../src/db/binaries.ts'
 import { cancelledPages, lookAgainLater, watchPages } from '../../src/db/cancelled-pages.ts'
-import { addUpCounts, allPages, isFull, pageCount, rowCounts, sealedPageCount } from '../../src/db/counts.ts'
+import { addUpCounts, allPages, isCrawlFull, pageCount, rowCounts, sealedPageCount } from '../../src/db/counts.ts'
 import { crawlHooks } from '../../src/db/crawl-hooks.ts'
 import { crawlProgress, madeBy, onlyPageOf, skippedFor } from '../../src/db/crawl-progress.ts'
 import { insertParts, listOf, lockNextPart, passPart } from '../../src/db/crawl-sources.ts'
@@ -204,7 +204,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/counts.ts rowCounts': async () => {
     for (const model of ['crawl', 'snapshot', 'archive_result'] as const) await rowCounts(db, model)
   },
-  'db/counts.ts isFull': () => isFull(db, { id: crawl, max_size: 1 }),
+  'db/counts.ts isCrawlFull': () => isCrawlFull(db, { id: crawl, max_size: 1 }),
   'db/crawl-sources.ts insertParts': () => insertParts(db, crawl, newCrawl('https://example.com/a').list),
   'db/crawl-sources.ts listOf': () => listOf(db, crawl),
   'db/crawl-sources.ts lockNextPart': () => inTransaction((tx) => lockNextPart(tx, { id: crawl, token })),

@@ -28,14 +28,14 @@ type Judge = (row: 'page' | 'crawl', name: string, value: unknown) => boolean
 type Fields = Readonly<Record<string, unknown>>
 
 /** A column with settings: which rows have any, and what is left of one; undefined: all. */
-interface Place {
+interface SettingsColumn {
   readonly table: 'crawl' | 'schedule' | 'snapshot' | 'crawl_detail'
   readonly column: string
   readonly hasAny: RawBuilder<unknown>
   readonly left: (value: unknown, judge: Judge) => unknown
 }
 
-const PLACES: readonly Place[] = [
+const COLUMNS: readonly SettingsColumn[] = [
   { table: 'crawl', column: 'config', hasAny: sql`config ?| '{env,frozen}'`, left: configLeft },
   {
     table: 'schedule',
@@ -83,18 +83,18 @@ export async function leaveOutSettings(tx: Database, mayHave: MayHave): Promise<
 /** Calls with each row that has settings, by its place in the table. */
 async function eachWithSettings(
   tx: Database,
-  visit: (place: Place, row: string, value: unknown) => Promise<void>,
+  visit: (kept: SettingsColumn, row: string, value: unknown) => Promise<void>,
 ): Promise<void> {
-  for (const place of PLACES) {
-    const [at, from] = [sql.ref(place.column), sql.table(place.table)]
+  for (const kept of COLUMNS) {
+    const [at, from] = [sql.ref(kept.column), sql.table(kept.table)]
     // Each row is changed at most once: its place is that of before.
     const { rows: all } = await sql<{ row: string }>`
-      select ctid::text as row from ${from} where ${place.hasAny}`.execute(tx)
+      select ctid::text as row from ${from} where ${kept.hasAny}`.execute(tx)
     for (let begin = 0; begin < all.length; begin += ROWS) {
       const some = all.slice(begin, begin + ROWS).map(({ row }) => row)
       const { rows } = await sql<{ row: string; value: unknown }>`
         select ctid::text as row, ${at} as value from ${from} where ctid = any(${some}::tid[])`.execute(tx)
-      for (const { row, value } of rows) await visit(place, row, value)
+      for (const { row, value } of rows) await visit(kept, row, value)
     }
   }
 }

@@ -3,7 +3,7 @@ import { AppError, codeOf, messageOf } from '../../base/errors.ts'
 import type { Account } from './account.ts'
 
 /** How a PostgreSQL program ended, and what it printed where stdout or stderr was a pipe. */
-export interface Ended {
+export interface ProgramEnd {
   readonly code: number | null
   readonly output: string
 }
@@ -19,7 +19,7 @@ export async function runProgram(
   account: Account | undefined,
   stdio: StdioOptions,
   input?: string,
-): Promise<Ended> {
+): Promise<ProgramEnd> {
   const child = spawnAs(file, args, account, stdio)
   // A program that ends before it has read everything says why itself.
   child.stdin?.on('error', () => undefined).end(input)

@@ -6,7 +6,7 @@ import { crawlRecord, resultRecord, snapshotRecord } from '../records.ts'
 import { type SnapshotRow, tagsOf } from '../snapshots.ts'
 import { type ArchiveResultTable, type Outcome, RESULT_STATUSES, WORK_STATUSES } from '../tables.ts'
 import { byIndex } from './by-index.ts'
-import { of, type Place, place } from './places.ts'
+import { type Lookup, lookup, of } from './lookups.ts'
 
 /** What a listing is filtered by; a row matches a filter if it matches any of its values. */
 export interface Filters {
@@ -26,7 +26,7 @@ export interface Filters {
 }
 
 type One<F> = F extends readonly (infer Each)[] ? Each : F
-type MeaningOf<F extends keyof Filters> = (value: One<Filters[F]>) => Place
+type MeaningOf<F extends keyof Filters> = (value: One<Filters[F]>) => Lookup
 /** What one value of each filter means. Times are of the ids themselves. */
 export type Meanings = { readonly [F in Exclude<keyof Filters, 'after' | 'before'>]: MeaningOf<F> }
 
@@ -43,7 +43,7 @@ export interface Listing<Row extends { readonly id: string }> extends Model {
   readonly rows: RawBuilder<Row>
   readonly means: Meanings
   /** What a plugin and a status mean together, where an index holds the rows of each pair in order. */
-  readonly ofPluginAndStatus?: (plugin: string, status: string) => Place
+  readonly ofPluginAndStatus?: (plugin: string, status: string) => Lookup
   /** The filters that mean something of the page of a row, not of the row: with these, rows go by page. */
   readonly ofPage?: readonly (keyof Meanings)[]
   /** The pages of rows with each value. */
@@ -63,7 +63,7 @@ const listsHost = (urls: RawBuilder<unknown>, host: string) => sql`
 
 const crawls = { table: 'crawl' } as const
 /** What is seen in a crawl's row alone. */
-const ofCrawl = (is: Place['is']): Place => ({ ...crawls, id: 'id', is })
+const ofCrawl = (is: Lookup['is']): Lookup => ({ ...crawls, id: 'id', is })
 
 export const CRAWLS: Listing<ListedCrawl> = {
   noun: 'crawl',
@@ -74,8 +74,8 @@ export const CRAWLS: Listing<ListedCrawl> = {
     select it.*, count.pages, count.sealed, count.counts
     from crawl it cross join lateral (${pagesOf(sql`it.id`)}) count`,
   means: {
-    status: (status) => place(crawls, { status: sql`${status}` }),
-    crawlId: (id) => place(crawls, { id: sql`${id}::uuid` }),
+    status: (status) => lookup(crawls, { status: sql`${status}` }),
+    crawlId: (id) => lookup(crawls, { id: sql`${id}::uuid` }),
     outcomes: (outcome) =>
       ofCrawl(
         (row) => sql`(
@@ -123,14 +123,14 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
   statuses: WORK_STATUSES,
   rows: sql`select it.*, ${tagsOf(sql`it.id`)} as tags from snapshot it`,
   means: {
-    status: (status) => place(pages, { status: sql`${status}` }),
-    outcomes: (outcome) => place(pages, { outcome: sql`${outcome}` }),
-    crawlId: (id) => place(pages, { crawl_id: sql`${id}::uuid` }),
-    snapshotId: (id) => place(pages, { id: sql`${id}::uuid` }),
+    status: (status) => lookup(pages, { status: sql`${status}` }),
+    outcomes: (outcome) => lookup(pages, { outcome: sql`${outcome}` }),
+    crawlId: (id) => lookup(pages, { crawl_id: sql`${id}::uuid` }),
+    snapshotId: (id) => lookup(pages, { id: sql`${id}::uuid` }),
     tags: (tag) =>
-      place({ table: 'snapshot_tag', id: 'snapshot_id' }, { tag_id: sql`(select id from tag where name = ${tag})` }),
+      lookup({ table: 'snapshot_tag', id: 'snapshot_id' }, { tag_id: sql`(select id from tag where name = ${tag})` }),
     host: (host) =>
-      place({ table: 'page_url', id: 'snapshot_id' }, { url: sql`${host}` }, (url) => sql`url_host(${url})`),
+      lookup({ table: 'page_url', id: 'snapshot_id' }, { url: sql`${host}` }, (url) => sql`url_host(${url})`),
     // In any case; the trigram index on page_url serves only patterns.
     urlContains: (text) => {
       const is = (row: string) => sql`${of(row, 'url')} like '%' || lower(${text.replaceAll(/[\\%_]/g, '\\$&')}) || '%'`
@@ -142,7 +142,10 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
       }
     },
     plugins: (plugin) =>
-      place({ table: 'archive_result', id: 'snapshot_id', next: 'status', isOfPage: true }, { plugin: sql`${plugin}` }),
+      lookup(
+        { table: 'archive_result', id: 'snapshot_id', next: 'status', isOfPage: true },
+        { plugin: sql`${plugin}` },
+      ),
   },
   record: snapshotRecord,
 }
@@ -159,15 +162,15 @@ export const RESULTS: Listing<ListedResult> = {
   rows: sql`select it.*, (select url from snapshot page where page.id = it.snapshot_id) as url from archive_result it`,
   means: {
     ...SNAPSHOTS.means,
-    status: (status) => place({ ...results, isOfPage: isByPage(status) }, { status: sql`${status}` }),
-    plugins: (plugin) => place({ ...results, next: 'status', isOfPage: true }, { plugin: sql`${plugin}` }),
-    snapshotId: (id) => place({ ...results, next: 'plugin' }, { snapshot_id: sql`${id}::uuid` }),
+    status: (status) => lookup({ ...results, isOfPage: isByPage(status) }, { status: sql`${status}` }),
+    plugins: (plugin) => lookup({ ...results, next: 'status', isOfPage: true }, { plugin: sql`${plugin}` }),
+    snapshotId: (id) => lookup({ ...results, next: 'plugin' }, { snapshot_id: sql`${id}::uuid` }),
   },
-  ofPluginAndStatus: (plugin, status) => place(results, { plugin: sql`${plugin}`, status: sql`${status}` }),
+  ofPluginAndStatus: (plugin, status) => lookup(results, { plugin: sql`${plugin}`, status: sql`${status}` }),
   ofPage: ['outcomes', 'crawlId', 'tags', 'host', 'urlContains'],
   pages: {
     ...SNAPSHOTS.means,
-    status: (status) => place({ ...results, id: 'snapshot_id', next: 'id' }, { status: sql`${status}` }),
+    status: (status) => lookup({ ...results, id: 'snapshot_id', next: 'id' }, { status: sql`${status}` }),
   },
   record: resultRecord,
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { firstIdOf } from '../../base/ids.ts'
 import type { Filters, Listing, Meanings } from './listings.ts'
-import { all, type Place, place, type Range, rangeOf } from './places.ts'
+import { all, type Lookup, lookup, type Range, rangeOf } from './lookups.ts'
 import { anyOf, type Filter, type Question } from './walks.ts'
 
 /** What a list asks for, one after another. */
@@ -12,7 +12,7 @@ export function questionsOf<Row extends { readonly id: string }>(
   const [from, below] = [after && firstIdOf(after), before && firstIdOf(before)]
   const names = Object.keys(filters) as (keyof Meanings)[]
   const valuesOf = (name: keyof Meanings, meanings: Meanings): Filter =>
-    [filters[name]].flat().map((value) => (meanings[name] as (value: unknown) => Place)(value))
+    [filters[name]].flat().map((value) => (meanings[name] as (value: unknown) => Lookup)(value))
   if (!names.some((name) => ofPage.includes(name))) {
     const { plugins, status = statuses } = filters
     const pairs = ofPluginAndStatus && plugins?.flatMap((plugin) => status.map((one) => ofPluginAndStatus(plugin, one)))
@@ -43,17 +43,17 @@ export function questionsOf<Row extends { readonly id: string }>(
 }
 
 /** All rows are a source where no filter is one in the order of ids. */
-const withAll = (table: Place['table'], sources: readonly Filter[]): readonly Filter[] =>
-  sources.some((source) => source.every(({ by }) => by === 'id')) ? sources : [...sources, [place({ table }, {})]]
+const withAll = (table: Lookup['table'], sources: readonly Filter[]): readonly Filter[] =>
+  sources.some((source) => source.every(({ by }) => by === 'id')) ? sources : [...sources, [lookup({ table }, {})]]
 
 const isFound = (filter: Filter): boolean => filter.every(({ ids }) => ids !== undefined)
 
 const ofResults = { table: 'archive_result', id: 'snapshot_id' } as const
 /** Pages that have results: those that are queued, and come first in a list, need not be looked at. */
-const WITH_RESULTS = place(ofResults, {})
+const WITH_RESULTS = lookup(ofResults, {})
 
 /** Pages with results that have earlier ids, in an index of their own (migration 0036). */
-const WITH_EARLY_RESULTS: Place = {
+const WITH_EARLY_RESULTS: Lookup = {
   ...ofResults,
   is: () => sql`true`,
   ids: (range) => sql`
@@ -62,7 +62,7 @@ const WITH_EARLY_RESULTS: Place = {
   by: 'id',
 }
 
-const withResultsIn = (time: Range): Place => ({
+const withResultsIn = (time: Range): Lookup => ({
   ...ofResults,
   is: () => sql`true`,
   ids: () => sql`

@@ -1,16 +1,14 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Database } from '../database.ts'
-import { all, of, type Place, type Range, rangeOf } from './places.ts'
-
-type Sql = RawBuilder<unknown>
+import { all, type Fragment, type Lookup, of, type Range, rangeOf } from './lookups.ts'
 
 /** A filter: a row matches if it has any of these values. */
-export type Filter = readonly Place[]
+export type Filter = readonly Lookup[]
 
 /** Which ids are asked for. */
 export interface Question {
   /** Whose ids. */
-  readonly table: Place['table']
+  readonly table: Lookup['table']
   /** Each has all ids that match, and maybe others. */
   readonly sources: readonly Filter[]
   /** What is asked of each id that a source has. */
@@ -19,7 +17,7 @@ export interface Question {
   readonly from?: string | undefined
   readonly below?: string | undefined
   /** The ids are of pages: a query for those of the rows of a page that match. */
-  readonly ofPages?: (page: Sql) => Sql
+  readonly ofPages?: (page: Fragment) => Fragment
 }
 
 /** So many ids of each value are looked at first, ten times as many then, at most this many at a time. */
@@ -32,9 +30,9 @@ const MOST = 10_000
  * that is in the order of ids, those are looked at that reach back furthest: every other has more there. Any other
  * source is looked at when it has few; parts of URLs, which cost more, are searched for in the second step.
  */
-export async function* idsInSteps(tx: Database, question: Question): AsyncGenerator<Sql> {
+export async function* idsInSteps(tx: Database, question: Question): AsyncGenerator<Fragment> {
   const { sources, filters, from } = question
-  const by = (order: Place['by']) => sources.filter((source) => source.every((each) => each.by === order))
+  const by = (order: Lookup['by']) => sources.filter((source) => source.every((each) => each.by === order))
   let { below } = question
   let inOrder = by('id')
   for (const source of by('value'))
@@ -83,14 +81,14 @@ async function search(tx: Database, source: Filter): Promise<Filter | undefined>
 const anywhere = rangeOf()
 
 /** Ids of each value. */
-const each = (source: Filter, within: Range, which: Sql): Sql =>
+const each = (source: Filter, within: Range, which: Fragment): Fragment =>
   sql.join(
     source.map(({ ids }) => sql`(${ids!(within)} ${which})`),
     sql` union all `,
   )
 
 /** Those ids of a source, so many of each value at most, that match. */
-function matching({ table, filters, ofPages }: Question, source: Filter, within: Range, size: number): Sql {
+function matching({ table, filters, ofPages }: Question, source: Filter, within: Range, size: number): Fragment {
   const others = filters.filter((filter) => filter !== source)
   const isOfRow = ([one]: Filter) => one?.table === table
   const ofRow = others.filter(isOfRow).map((filter) => anyOf(filter, 'row'))
@@ -107,13 +105,13 @@ function matching({ table, filters, ofPages }: Question, source: Filter, within:
 }
 
 /** Whether what has this id matches a filter, as a row of another table says. */
-function holds(filter: Filter, id: Sql): Sql {
-  const [{ table, id: column }] = filter as readonly [Place]
+function holds(filter: Filter, id: Fragment): Fragment {
+  const [{ table, id: column }] = filter as readonly [Lookup]
   return sql`(
     select true from ${sql.table(table)} at where ${of('at', column)} = ${id} and ${anyOf(filter, 'at')} limit 1)`
 }
 
-export const anyOf = (filter: Filter, row: string): Sql =>
+export const anyOf = (filter: Filter, row: string): Fragment =>
   sql`(${sql.join(
     filter.map(({ is }) => is(row)),
     sql` or `,

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { attemptName, HOSTED_LOG } from '../../base/attempt-paths.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import { forgetEnds, readRowLog } from '../../base/row-log.ts'
-import { isFull } from '../../db/counts.ts'
+import { isCrawlFull } from '../../db/counts.ts'
 import { resultsOfPage } from '../../db/results.ts'
 import { isOfNow } from '../../hooks/hosted-ends.ts'
 import { addResults, prepareResults } from '../../machines/prepare-results.ts'
@@ -66,7 +66,7 @@ async function ask({ context, claim, crawl, settings, tick }: PageInWork, state:
   const { owner } = context
   const { db } = owner.home
   // A page that was begun is finished, after a pause or in a further attempt, too.
-  if (claim.state === 'queued' && (await isFull(db, crawl)) && (await resultsOfPage(db, claim.id)).length === 0) {
+  if (claim.state === 'queued' && (await isCrawlFull(db, crawl)) && (await resultsOfPage(db, claim.id)).length === 0) {
     const reason = `not begun: the crawl has reached its --max-size, ${sizeText(crawl.max_size)}`
     return after(state, { what: 'refused', whyNot: { kind: 'beyond', reason } })
   }

@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 
-type Sql = RawBuilder<unknown>
+/** A part of a statement. */
+export type Fragment = RawBuilder<unknown>
 
 /** Where in the order of ids: the conditions of one. */
-export type Range = (id: Sql) => readonly Sql[]
+export type Range = (id: Fragment) => readonly Fragment[]
 
 /** From one id on, and below another, where they are given. */
 export const rangeOf =
@@ -11,14 +12,14 @@ export const rangeOf =
   (id) => [...(from ? [sql`${id} >= ${from}::uuid`] : []), ...(below ? [sql`${id} < ${below}::uuid`] : [])]
 
 /** What one value of a filter means: where the rows are that have it. */
-export interface Place {
+export interface Lookup {
   readonly table: 'crawl' | 'snapshot' | 'archive_result' | 'snapshot_tag' | 'page_url'
   /** The column of that table that holds the ids of what is listed. */
   readonly id: 'id' | 'snapshot_id'
   /** Does a row of that table have the value? The row's name in the statement is given. */
-  readonly is: (row: string) => Sql
+  readonly is: (row: string) => Fragment
   /** A query for the ids of these rows; without it they are found by looking at each. */
-  readonly ids?: (range: Range) => Sql
+  readonly ids?: (range: Range) => Fragment
   /**
    * By `id`: they come newest first, and only those of the range. By `value`: in another order, along an index. Without
    * an order they are searched for.
@@ -26,7 +27,7 @@ export interface Place {
   readonly by?: 'id' | 'value'
 }
 
-type PlaceOptions = Pick<Place, 'table'> & Partial<Pick<Place, 'id'>> & { next?: string; isOfPage?: boolean }
+type LookupOptions = Pick<Lookup, 'table'> & Partial<Pick<Lookup, 'id'>> & { next?: string; isOfPage?: boolean }
 
 /**
  * The rows of a table with these values in the columns that an index begins with. Their ids are asked for with these
@@ -38,11 +39,11 @@ type PlaceOptions = Pick<Place, 'table'> & Partial<Pick<Place, 'id'>> & { next?:
  * @param kept what the index keeps of a column, when that is not the column itself
  * @param isOfPage an index has the rows of a page with these values
  */
-export function place(
-  { table, id = 'id', next = id, isOfPage = false }: PlaceOptions,
-  values: Readonly<Record<string, Sql>>,
-  kept = (column: Sql): Sql => column,
-): Place {
+export function lookup(
+  { table, id = 'id', next = id, isOfPage = false }: LookupOptions,
+  values: Readonly<Record<string, Fragment>>,
+  kept = (column: Fragment): Fragment => column,
+): Lookup {
   const columns = (row: string) => Object.entries(values).map(([name, value]) => [kept(of(row, name)), value] as const)
   const by = next === id ? 'id' : 'value'
   const same = isOfPage ? sql`=` : sql`is not distinct from`
@@ -62,6 +63,6 @@ export function place(
 }
 
 /** A column of a row that has this name in the statement. */
-export const of = (row: string, column: string): Sql => sql.ref(`${row}.${column}`)
+export const of = (row: string, column: string): Fragment => sql.ref(`${row}.${column}`)
 
-export const all = (conditions: readonly Sql[]): Sql => sql.join([sql`true`, ...conditions], sql` and `)
+export const all = (conditions: readonly Fragment[]): Fragment => sql.join([sql`true`, ...conditions], sql` and `)
