@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { ProcessRow } from '../db/processes.ts'
-import { marksIn, mayBeSignalled } from './family.ts'
+import { mayBeSignalled } from './family.ts'
+import { marksIn } from './marks.ts'
 import { orNothing, type ProcEntry } from './proc.ts'
 
 /** Processes survive SIGKILL, or may not be signalled. The message names each, says why, and what to do. */

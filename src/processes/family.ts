@@ -2,22 +2,8 @@ import { sleep } from '../base/abort.ts'
 import { codeOf } from '../base/errors.ts'
 import { killCgroup, pidsIn, removeCgroup } from './containment/cgroup.ts'
 import type { ProcessIdentity } from './identity.ts'
-import { bootId, hasProc, type ProcEntry, pidNamespace, readEnviron } from './proc.ts'
+import { bootId, hasProc, type ProcEntry, pidNamespace } from './proc.ts'
 import { findProcess, isSame, look } from './table.ts'
-
-/**
- * Environment variables that every process below a runner carries: reaping finds it by them, whoever its parent is now.
- */
-export const MARKER = {
-  process: 'ARCHIVEBOX_PROCESS_ID',
-  runner: 'ARCHIVEBOX_RUNNER_ID',
-  /**
-   * On a hook, and on the host of hooks: the worker that started it. Reaping the worker finds it, even without its row.
-   */
-  worker: 'ARCHIVEBOX_WORKER_ID',
-  /** Carried by a runner's guardian alone, in place of the others. */
-  guardian: 'ARCHIVEBOX_GUARDIAN_OF',
-} as const
 
 /**
  * What belongs together: the processes below `roots`, in their groups and sessions, those that carry one of the markers
@@ -34,18 +20,6 @@ export interface Family {
   readonly markers?: readonly string[]
   /** Removed when they are empty. A family with control groups alone is all in there: nothing else is searched. */
   readonly cgroups?: readonly string[]
-}
-
-/** The marks of the process with this row, and of what it started if it is a worker, whatever other rows say. */
-export function marksOf(id: string): string[] {
-  return [`${MARKER.process}=${id}`, `${MARKER.worker}=${id}`]
-}
-
-/** The process and the worker that the marks in a process's environment name. */
-export function marksIn(pid: number): { readonly process: string | undefined; readonly worker: string | undefined } {
-  const lines = readEnviron(pid)
-  const mark = (name: string) => lines.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1)
-  return { process: mark(MARKER.process), worker: mark(MARKER.worker) }
 }
 
 /** The live members of a family, ourselves and the init process never among them. */

@@ -4,8 +4,8 @@ import { refuseNewerSchema } from '../db/migrate.ts'
 import { registerRunner } from '../db/processes.ts'
 import type { Place } from '../db/runners.ts'
 import { startedUnder } from '../processes/ancestry.ts'
-import { MARKER } from '../processes/family.ts'
 import { ownIdentity } from '../processes/identity.ts'
+import { MARKER } from '../processes/marks.ts'
 import type { RunOptions } from './options.ts'
 
 /**

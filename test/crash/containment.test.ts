@@ -15,7 +15,8 @@ import {
   openContainer,
   releaseContainment,
 } from '../../src/processes/containment/containment.ts'
-import { killFamily, MARKER } from '../../src/processes/family.ts'
+import { killFamily } from '../../src/processes/family.ts'
+import { MARKER } from '../../src/processes/marks.ts'
 import { resultsOf } from '../support/archive.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { openRows } from '../support/observer.ts'

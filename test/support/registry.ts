@@ -5,8 +5,8 @@ import type { Home } from '../../src/db/home.ts'
 import { type NewProcess, runningRow } from '../../src/db/new-process.ts'
 import { rowById } from '../../src/db/process-rows.ts'
 import { insertRunning, insertStarting, type LiveRow, markEnded, markRunning } from '../../src/db/processes.ts'
-import { MARKER } from '../../src/processes/family.ts'
 import { identityOf, ownIdentity } from '../../src/processes/identity.ts'
+import { MARKER } from '../../src/processes/marks.ts'
 import type { TestHome } from './homes.ts'
 
 /** Starts and registers processes in a home as the program itself would, with this test as their supervisor. */

@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { afterEach, expect, it, vi } from 'vitest'
 import { uuidv7 } from '../../src/base/ids.ts'
 import { CannotEnd, rowsOfSurvivors } from '../../src/processes/cannot-end.ts'
-import { killFamily, MARKER, membersOf } from '../../src/processes/family.ts'
+import { killFamily, membersOf } from '../../src/processes/family.ts'
 import { identityOf } from '../../src/processes/identity.ts'
+import { MARKER } from '../../src/processes/marks.ts'
 import { noOtherUser } from '../support/other-user.ts'
 
 const children: ChildProcess[] = []

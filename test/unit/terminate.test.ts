@@ -6,7 +6,7 @@ import { Log } from '../../src/base/log.ts'
 import type { RunningHook } from '../../src/hooks/launch.ts'
 import { type BackgroundEnd, terminateHooks } from '../../src/hooks/terminate.ts'
 import { CannotEnd } from '../../src/processes/cannot-end.ts'
-import { MARKER } from '../../src/processes/family.ts'
+import { MARKER } from '../../src/processes/marks.ts'
 import { noFreezer, whileFrozen } from '../support/frozen.ts'
 
 /** A background hook whose time is over. */

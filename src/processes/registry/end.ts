@@ -5,9 +5,10 @@ import { rowById } from '../../db/process-rows.ts'
 import { identityIn, isLive, isRunner, markEnded, type ProcessRow } from '../../db/processes.ts'
 import { CannotEnd } from '../cannot-end.ts'
 import { endFamily } from '../end-family.ts'
-import { type Family, killFamily, MARKER, membersOf } from '../family.ts'
+import { type Family, killFamily, membersOf } from '../family.ts'
 import { familyOfRows } from '../family-of-rows.ts'
 import { livenessOf, signalIdentity } from '../identity.ts'
+import { MARKER } from '../marks.ts'
 import { descendantsOf, parentOf } from './relatives.ts'
 
 /** How a process ended; both null when nobody saw it. Code 0 is only what a parent's wait reported. */

@@ -7,8 +7,9 @@ import { transact } from '../../db/retry.ts'
 import { type Owner, requeueClaimsOf } from '../../machines/queues.ts'
 import { CannotEnd, rowsOfSurvivors } from '../../processes/cannot-end.ts'
 import { cgroupIn } from '../../processes/containment/cgroup.ts'
-import { killFamily, MARKER, marksOf } from '../../processes/family.ts'
+import { killFamily } from '../../processes/family.ts'
 import { familyOfRows } from '../../processes/family-of-rows.ts'
+import { MARKER, marksOf } from '../../processes/marks.ts'
 import { descendantsAmong } from '../../processes/registry/relatives.ts'
 
 /** Another process still works on a row, and cannot be ended: the row waits for it. */
