@@ -3,7 +3,6 @@ import type { Database } from './database.ts'
 import { byIndex } from './lists/by-index.ts'
 import { withRetry } from './retry.ts'
 import { type SnapshotRow, tagsOf } from './snapshots.ts'
-import type { Outcome } from './tables.ts'
 
 // The pages in the archive's index, by number: table archived_page. Everything here walks an index, in steps whose cost
 // does not grow with the archive.
@@ -14,16 +13,12 @@ export const PAGES_PER_CHUNK = 1_000
 export const chunkOf = (number: number): number => Math.floor(number / PAGES_PER_CHUNK)
 
 /** What the index says of a sealed page. */
-export interface ListedPage {
-  readonly id: string
-  readonly url: string
-  readonly title: string | null
-  readonly outcome: Outcome | null
-  readonly cause: string | null
-  readonly http_status: number | null
+export interface ListedPage
+  extends Pick<
+    SnapshotRow,
+    'id' | 'url' | 'title' | 'outcome' | 'cause' | 'http_status' | 'output_dir' | 'output_size'
+  > {
   readonly sealed_at: Date
-  readonly output_dir: string
-  readonly output_size: number
   readonly tags: readonly string[]
   /** Published files of the plugins that make icons and pictures, relative to `output_dir`. */
   readonly pictures: readonly string[]
@@ -124,11 +119,7 @@ export function chunksOfCrawl(crawlId: string): RawBuilder<number[]> {
 const IS_SEALED = sql`s.status is not distinct from 'sealed'`
 
 /** One of the copies of a URL. */
-export interface PageCopy {
-  readonly id: string
-  readonly crawl_id: string
-  readonly output_dir: string
-  readonly outcome: Outcome | null
+export interface PageCopy extends Pick<SnapshotRow, 'id' | 'crawl_id' | 'output_dir' | 'outcome'> {
   readonly sealed_at: Date
 }
 

@@ -35,15 +35,8 @@ const LEAST_PACED_SECONDS = 3
 const QUIET_SECONDS = 5
 const QUIET_PAGES = 5
 
-interface Read {
-  readonly id: string
-  readonly status: WorkStatus
-  readonly label: string
-  readonly first_url: string
-  readonly counts: PageCounts
-  readonly done: number
+interface Read extends Omit<CrawlProgress, 'total' | 'pages_per_second' | 'seconds_left'> {
   readonly unlisted: number
-  readonly grows: boolean
   readonly paced: number
   readonly paced_seconds: number | null
   readonly quiet_seconds: number | null

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { holdsNoClaim } from './claimed-tables.ts'
 import type { Database } from './database.ts'
 
@@ -27,28 +27,32 @@ const IS_FORGOTTEN = sql`
  * @returns how many, at most `limit`; fewer: none remain
  */
 export async function deleteEndedProcesses(db: Database, days: number, limit: number): Promise<number> {
-  return await db.transaction().execute(async (tx) => {
-    await ALONG_INDEXES.execute(tx)
-    const { numAffectedRows } = await sql`
-      with old as materialized (
-        select p.id from process p where p.ended_at < now() - make_interval(days => ${days}) and ${IS_FORGOTTEN}
-        order by p.ended_at limit ${limit} for update skip locked
-      )
-      delete from process where id = any(array(select id from old))`.execute(tx)
-    return Number(numAffectedRows ?? 0)
-  })
+  return await trim(
+    db,
+    'process',
+    sql`
+    select p.id from process p where p.ended_at < now() - make_interval(days => ${days}) and ${IS_FORGOTTEN}
+    order by p.ended_at limit ${limit} for update skip locked`,
+  )
 }
 
 /** Deletes lines of the log of transitions older than `days`, oldest first. @returns how many, at most `limit` */
 export async function deleteOldTransitions(db: Database, days: number, limit: number): Promise<number> {
+  return await trim(
+    db,
+    'transition',
+    sql`
+    select id from transition where at < now() - make_interval(days => ${days})
+    order by at limit ${limit} for update skip locked`,
+  )
+}
+
+async function trim(db: Database, table: 'process' | 'transition', old: RawBuilder<unknown>): Promise<number> {
   return await db.transaction().execute(async (tx) => {
     await ALONG_INDEXES.execute(tx)
     const { numAffectedRows } = await sql`
-      with old as materialized (
-        select id from transition where at < now() - make_interval(days => ${days})
-        order by at limit ${limit} for update skip locked
-      )
-      delete from transition where id = any(array(select id from old))`.execute(tx)
+      with old as materialized (${old})
+      delete from ${sql.table(table)} where id = any(array(select id from old))`.execute(tx)
     return Number(numAffectedRows ?? 0)
   })
 }

@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from './database.ts'
+import type { MachineTable } from './tables.ts'
 
 /** What is known of a machine. Its guid identifies it for ever. */
 export interface Machine {
@@ -31,13 +32,7 @@ export async function machineRow(
 }
 
 /** A machine with what runs there now. */
-export interface ListedMachine {
-  readonly id: string
-  readonly guid: string
-  readonly hostname: string
-  readonly os_platform: string
-  readonly os_arch: string
-  readonly created_at: Date
+export interface ListedMachine extends Selectable<MachineTable> {
   /** Live processes of ours, by their rows. */
   readonly processes: number
   /** Does a runner lead there? */

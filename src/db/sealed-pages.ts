@@ -1,15 +1,9 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
-import type { Outcome } from './tables.ts'
+import type { SnapshotRow } from './snapshots.ts'
 
 /** A page that came to its end. */
-export interface SealedPage {
-  readonly id: string
-  readonly url: string
-  readonly title: string | null
-  readonly outcome: Outcome | null
-  readonly cause: string | null
-}
+export type SealedPage = Pick<SnapshotRow, 'id' | 'url' | 'title' | 'outcome' | 'cause'>
 
 /** Seconds that a page may be sealed and not yet seen: a long transaction commits with an early time. */
 const LATE_SECONDS = 30

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { watchPages } from './cancelled-pages.ts'
 import { PAGES_OF_TAGS } from './counts.ts'
 import type { Database } from './database.ts'
 import { transact } from './retry.ts'
@@ -22,8 +23,7 @@ export async function listTags(db: Database, names?: readonly string[]): Promise
 /** Gives a tag another name, which no tag has: of pages, of crawls, and of the crawls that schedules will make. */
 export async function renameTag(db: Database, tag: Tag, name: string): Promise<void> {
   await transact(db, async (tx) => {
-    await replaceElsewhere(tx, [tag.name], name)
-    await markTagged(tx, [tag.id])
+    await replaceElsewhere(tx, [tag], name)
     await sql`update tag set name = ${name} where id = ${tag.id}`.execute(tx)
   })
 }
@@ -31,13 +31,7 @@ export async function renameTag(db: Database, tag: Tag, name: string): Promise<v
 /** Gives the pages of some tags another one in their place. */
 export async function mergeTags(db: Database, from: readonly Tag[], into: Tag): Promise<void> {
   await transact(db, async (tx) => {
-    const ids = from.map(({ id }) => id)
-    await replaceElsewhere(
-      tx,
-      from.map(({ name }) => name),
-      into.name,
-    )
-    await markTagged(tx, ids)
+    const ids = await replaceElsewhere(tx, from, into.name)
     await sql`
       insert into snapshot_tag (snapshot_id, tag_id)
       select snapshot_id, ${into.id}::uuid from snapshot_tag where tag_id = any(${ids}::uuid[])
@@ -49,13 +43,7 @@ export async function mergeTags(db: Database, from: readonly Tag[], into: Tag): 
 /** Takes tags away from whatever has them. */
 export async function deleteTags(db: Database, tags: readonly Tag[]): Promise<void> {
   await transact(db, async (tx) => {
-    const ids = tags.map(({ id }) => id)
-    await replaceElsewhere(
-      tx,
-      tags.map(({ name }) => name),
-      null,
-    )
-    await markTagged(tx, ids)
+    const ids = await replaceElsewhere(tx, tags, null)
     await sql`delete from tag where id = any(${ids}::uuid[])`.execute(tx)
   })
 }
@@ -71,32 +59,21 @@ export async function changeTags(
     await sql`
       delete from snapshot_tag where snapshot_id = any(${snapshotIds}::uuid[])
         and tag_id = any(array(select id from tag where name = any(${remove}::text[])))`.execute(tx)
-    await sql`
-      insert into cancelled_page (snapshot_id)
-      select id from snapshot where id = any(${snapshotIds}::uuid[]) and status = 'sealed'
-      on conflict (snapshot_id) do update set at = now(), look_at = now()`.execute(tx)
+    await watchPages(tx, sql`select id from snapshot where id = any(${snapshotIds}::uuid[]) and status = 'sealed'`)
   })
-}
-
-/**
- * For whoever keeps the pages on disk (`../workers/repair/reconcile-work.ts`): those with these tags are to be written
- * again, as cancelled ones are.
- */
-async function markTagged(tx: Database, tagIds: readonly string[]): Promise<void> {
-  await sql`
-    insert into cancelled_page (snapshot_id)
-    select distinct s.id from snapshot_tag st join snapshot s on s.id = st.snapshot_id
-    where st.tag_id = any(${tagIds}::uuid[]) and s.status = 'sealed'
-    on conflict (snapshot_id) do update set at = now(), look_at = now()`.execute(tx)
 }
 
 /**
  * In the lists of tags that crawls have, in those that schedules will give them, and in what lists say of URLs that
  * have no pages yet. Before the tags themselves: a crawl that is locked here makes no more pages with the old names,
  * and pages that it made have rows by then. The rest of a cancelled list keeps the old names: no index finds it.
+ * The leader writes the folders of pages with these tags again (`../workers/repair/reconcile-work.ts`).
  * @param name null: they are taken away
+ * @returns the ids of the tags
  */
-async function replaceElsewhere(tx: Database, names: readonly string[], name: string | null): Promise<void> {
+async function replaceElsewhere(tx: Database, tags: readonly Tag[], name: string | null): Promise<string[]> {
+  const names = tags.map((tag) => tag.name)
+  const ids = tags.map(({ id }) => id)
   const replaced = (tags: RawBuilder<unknown>) => sql`array(
     select name from ${tags} with ordinality as each (tag, place)
     cross join lateral (select case when tag = any(${names}::text[]) then ${name}::text else tag end) as kept (name)
@@ -123,4 +100,10 @@ async function replaceElsewhere(tx: Database, names: readonly string[], name: st
     update schedule set modified_at = now(),
       crawl = jsonb_set(crawl, '{tags}', to_jsonb(${replaced(sql`jsonb_array_elements_text(crawl->'tags')`)}))
     where crawl->'tags' ?| ${names}::text[]`.execute(tx)
+  await watchPages(
+    tx,
+    sql`select distinct s.id from snapshot_tag st join snapshot s on s.id = st.snapshot_id
+      where st.tag_id = any(${ids}::uuid[]) and s.status = 'sealed'`,
+  )
+  return ids
 }

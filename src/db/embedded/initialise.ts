@@ -57,8 +57,14 @@ export async function initialise(
     if (account) chownSync(directory, account.uid, account.gid)
     if (place === cluster.dataDir) say(`Making the database in ${cluster.pgdata}`)
     else say(`Making the database in ${place}, because user ${account?.name} cannot enter ${cluster.dataDir}`)
-    await initdb(directory, place, binaries, account, lock)
-    await nameDatabase(directory, place, binaries, account, lock)
+    const run = async (program: 'initdb' | 'postgres', args: string[], input?: string) => {
+      const stdin = input === undefined ? 'ignore' : 'pipe'
+      const stdio = [stdin, 'ignore', 'pipe', lock.fd] as const
+      const { code, output } = await runProgram(binaries[program], args, account, [...stdio], input)
+      if (code !== 0) throw explainOutput(program, output, place)
+    }
+    await run('initdb', ['-D', directory, '-U', USER, ...INITDB])
+    await run('postgres', ['--single', '-D', directory, '-c', 'exit_on_error=on', 'template1'], NAME_DATABASE)
     writeSettings(directory, account, binaries.majorVersion)
     renameSync(aside, cluster.pgdata)
     writeThrough(cluster.dataDir)
@@ -86,50 +92,19 @@ function refuseNameless(account: Account | undefined): void {
   )
 }
 
-async function initdb(
-  directory: string,
-  place: string,
-  binaries: Binaries,
-  account: Account | undefined,
-  lock: FileLock,
-): Promise<void> {
+const INITDB = [
+  ...['--auth-local=peer', '--auth-host=reject', '--no-instructions'],
   // Not --no-sync: initdb writes its files through at its end, which costs a tenth of a second.
-  const flags = [
-    '--encoding=UTF8',
-    '--locale=C',
-    '--locale-provider=builtin',
-    '--builtin-locale=C.UTF-8',
-    '--data-checksums',
-    '--wal-segsize=4',
-  ]
-  const args = ['-D', directory, '-U', USER, '--auth-local=peer', '--auth-host=reject', '--no-instructions', ...flags]
-  const { code, output } = await runProgram(binaries.initdb, args, account, ['ignore', 'ignore', 'pipe', lock.fd])
-  if (code !== 0) throw explainOutput('initdb', output, place)
-}
+  ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+  ...['--data-checksums', '--wal-segsize=4'],
+]
 
 /**
  * Gives the new cluster our database, so that a cluster which exists always has it. It is initdb's empty `postgres`
  * under another name: a server without clients (--single) renames it in 30 ms, a new one would take a fifth of a
  * second.
  */
-async function nameDatabase(
-  directory: string,
-  place: string,
-  binaries: Binaries,
-  account: Account | undefined,
-  lock: FileLock,
-): Promise<void> {
-  const args = ['--single', '-D', directory, '-c', 'exit_on_error=on', 'template1']
-  const statement = `alter database postgres rename to ${DATABASE}\n`
-  const { code, output } = await runProgram(
-    binaries.postgres,
-    args,
-    account,
-    ['pipe', 'ignore', 'pipe', lock.fd],
-    statement,
-  )
-  if (code !== 0) throw explainOutput('postgres', output, place)
-}
+const NAME_DATABASE = `alter database postgres rename to ${DATABASE}\n`
 
 /** Removes a cluster, or what there is of it; of a link, what it leads to. */
 export function removeCluster(aside: string): void {
