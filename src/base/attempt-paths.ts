@@ -15,8 +15,8 @@ export function logPaths(plugin: string, hook: string, attempt: number): LogPath
 }
 
 /**
- * What the hooks of a snapshot printed that ran in a host, below its folder; they have no `stdout` of their own. Where
- * a desktop calls `.log` text/x-log, a browser finds no part of it.
+ * The output of a snapshot's hooks that ran in a host, below its folder; they have no `stdout` of their own. Where a
+ * desktop calls `.log` text/x-log, a browser finds no part of it.
  */
 export const HOSTED_LOG = '.logs/hosted.txt'
 

@@ -18,8 +18,8 @@ import {
  * Who may set a setting: the least trusted first, and with each those behind it.
  * - `page`: the row or record of a page, whoever wrote it
  * - `crawl`: the row of a crawl, whoever wrote it
- * - `persona`: only who works here: a persona's file, and `-c` on a command line. What a row says counts when one of
- *   them has said the same (`trusted-settings.ts`)
+ * - `persona`: only who works here: a persona's file, and `-c` on a command line. A row's value counts when one
+ *   of them has said the same (`trusted-settings.ts`)
  * - `machine`: the environment, the file of the machine, archivebox.toml; never a row
  */
 export const SETTERS = ['page', 'crawl', 'persona', 'machine'] as const

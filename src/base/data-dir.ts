@@ -15,8 +15,8 @@ const FIRST_CONFIG = `# Settings of this archive. The environment wins over this
 export const FOLDERS = ['archive', 'plugins', 'personas', 'logs'] as const
 
 /**
- * Makes those folders that are not there. What is archived may have been seen by somebody with logins: nobody else may
- * enter the archive. One that is there stays as open as it is.
+ * Makes those folders that are not there. Archived pages may come from somebody's logins: nobody else may enter the
+ * archive. One that is there stays as open as it is.
  */
 export function makeFolders(dataDir: string): void {
   for (const name of FOLDERS) {

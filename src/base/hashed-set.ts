@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 
 /** A slot holds 16 bytes; no two texts share all of them. */
 const WORDS = 4
-/** So few texts are kept as they are: for those, loading Node's crypto would take longer than all the rest. */
+/** Up to this many texts are kept as they are: loading Node's crypto would take longer than all the rest. */
 const FEW = 256
 
 /**

@@ -15,7 +15,7 @@ import { codeOf } from './errors.ts'
 /** The pauses between two looks at a lock that is held: short at first, since most are held for moments. */
 const FIRST_LOOK_MS = 20
 const LONGEST_LOOK_MS = 1_000
-/** Whoever takes a dead owner's link away needs moments; one that died over it is not waited for any longer. */
+/** Taking a dead owner's link away needs moments; nobody waits longer for a process that died over it. */
 const CLEARING_MS = 10_000
 
 /**

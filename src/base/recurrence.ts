@@ -38,9 +38,9 @@ export function recurrenceOf(typed: string, timezone = Intl.DateTimeFormat().res
 }
 
 /**
- * The first due moment after another one; undefined when none ever comes. What falls into the hour that daylight saving
- * leaves out is due when the hour has passed; what falls into the hour that comes twice is due once, unless it is due
- * every hour.
+ * The first due moment after another one; undefined when none ever comes. A moment in the hour that daylight saving
+ * leaves out is due when the hour has passed; one in the hour that comes twice is due once, unless it is due every
+ * hour.
  */
 export function nextMoment({ cron, timezone }: Recurrence, after: Date): Date | undefined {
   return new Cron(cron, { timezone, mode: '5-part', paused: true }).nextRun(after) ?? undefined

@@ -4,7 +4,8 @@ import { replaceFile } from './replace-file.ts'
 
 // The hooks of a page that run in the host share one log: a file for each would cost more than most of them do. A row
 // of hooks begins with a line that names them. Each appends its part when it has ended, in one go: what it printed, and
-// a line that says how many lines that was. What a killed host leaves of a part lacks that line, and counts as nothing.
+// a line that says how many lines that was. A part that a killed host left incomplete lacks that line, and counts as
+// nothing.
 
 /** What a hook left when it ended. */
 export interface LoggedEnd {

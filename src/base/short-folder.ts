@@ -31,7 +31,7 @@ export function processFolders(): Map<string, string> {
   return found
 }
 
-/** Whom the system does not let look into /tmp leaves what is there. */
+/** None where the system does not let us look into /tmp: what is there stays. */
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder)

@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 /** Rows fetched at a time: the whole archive need not fit into memory. */
 const BATCH = 500
 
-/** How long whoever reads may pause: `list | less`. Longer holds up the server's housekeeping. */
+/** How long a reader may pause: `list | less`. Longer holds up the server's housekeeping. */
 const READER_PAUSE = '1h'
 
 /** What is done with each row; false: no more of them. */

@@ -23,11 +23,11 @@ export interface Turn {
   readonly ms: number
 }
 
-/** A page that may begin so soon waits with its worker; for any other one the worker does not wait. */
+/** A page that may begin within this time waits with its worker; the worker waits for no other. */
 const PATIENCE_MS = 2_000
-/** Turns are promised so far ahead: who was promised one may never come. */
+/** Turns are promised at most this far ahead: a page that was promised one may never come. */
 const HORIZON_MS = 60_000
-/** While all places of a host are taken, somebody asks so often. */
+/** While all places of a host are taken, a page asks again after this time. */
 const ASKED_EVERY_MS = 250
 
 /**
@@ -60,7 +60,7 @@ export async function takeTurn(db: Database, page: Applicant, { atOnce, delayMs 
   })
 }
 
-/** No page of this host is begun for so long, because it refused one. */
+/** No page of this host is begun for `ms`, because it refused one. */
 export async function blockHost(db: Database, host: string, ms: number): Promise<void> {
   const until = sql`clock_timestamp() + make_interval(secs => ${ms / 1000})`
   await withRetry(db, () =>

@@ -34,8 +34,8 @@ export async function insertRunning(home: Home, row: NewRow): Promise<Inserted> 
 }
 
 /**
- * What is written about a hook's process, or a command's, waits for no disk. If a server that dies loses it, the mark
- * and the control group still say whose process a hook is, and what is on disk is the claim of its page; a command owns
+ * A write about a hook's process, or a command's, waits for no disk. If a server that dies loses it, the mark and the
+ * control group still say whose process a hook is, and what is on disk is the claim of its page; a command owns
  * nothing.
  */
 const RELAXED_IF_SO = sql<string | null>`case when process_type in ('hook', 'cli') then ${RELAXED} end`

@@ -41,8 +41,8 @@ export async function seenLead(
 }
 
 /**
- * A waiting runner goes to the gate: from here on newer runners take notice of it, and it of older ones. What it was
- * asked for before is over.
+ * A waiting runner goes to the gate: from here on newer runners take notice of it, and it of older ones. Earlier
+ * requests to it are over.
  * @param asNewest it takes a new place in the queue
  * @returns its place; the former one when its row is closed, which its heartbeat notices
  */

@@ -38,7 +38,7 @@ export async function termSince(tx: Database, runnerId: string, before: number |
 
 /**
  * The last leader in a place (boot and PID namespace) that ended unseen, when somebody has led elsewhere since: that
- * one closed its row without being able to see what it had left running. Whoever leads in the same place sees to it.
+ * one closed its row without being able to see what it had left running. The next leader in the same place sees to it.
  */
 export async function lostLeaderIn(
   home: Home,

@@ -71,7 +71,7 @@ export async function cancelSnapshots({ db, dataDir }: RowsAndFiles, ids: readon
 }
 
 /**
- * Locks crawls for the rest of the transaction. Whoever changes snapshots from outside does so first, so that their
+ * Locks crawls for the rest of the transaction. Every change of snapshots from outside begins with this, so that their
  * crawl is not sealed or released as idle meanwhile.
  */
 export async function lockCrawls(tx: Database, where: RawBuilder<unknown>): Promise<string[]> {

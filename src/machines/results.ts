@@ -104,8 +104,8 @@ export function requireWritten(
 const targetOf = (event: ResultChange['event']): State<Results> => archiveResultMachine.states.started.on[event]
 
 /**
- * Queues final results of a page in work, because their hooks must run again; no attempt is counted. What they have
- * published stays theirs until they publish again. Throws ClaimLost.
+ * Queues final results of a page in work, because their hooks must run again; no attempt is counted. Their published
+ * files stay theirs until they publish again. Throws ClaimLost.
  * @returns the paths of their files, by plugin
  */
 export async function repeatResults(

@@ -27,7 +27,8 @@ export async function waitForRelease(
   for (const end = performance.now() + RELEASE_MS; ; ) {
     const rows = await withRetry(home.db, async () => {
       const ids = (await presentRows(home)).map(({ id }) => id)
-      // What a worker has announced may run already: it writes the identity of a hook that has run for a moment.
+      // A process that a worker has announced may run already: the worker writes the identity of a hook that has run
+      // for a moment.
       const found = await sql<{ pid: number | null }>`
       select p.pid from process p where (p.id = any(${ids}::uuid[]) or p.status = 'starting'
         and p.parent_id = any(${ids}::uuid[])) and (${processes} or p.id in (

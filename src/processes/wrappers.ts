@@ -42,8 +42,8 @@ export function watchWrappers(all: readonly ProcEntry[], onGone: (name: string) 
 
 /**
  * Did `nohup` start us, or what started us? Node takes SIGHUP back from those that it was told to ignore, so that our
- * own mask does not tell. What is left are the mask of a shell above us, the name that bash and zsh leave in `_`, and
- * the stdin that nohup takes from a terminal: /dev/null, to be written to. In a script of `sh` nothing tells.
+ * own mask does not tell. Three signs are left: the mask of a shell above us, the name that bash and zsh leave in `_`,
+ * and the stdin that nohup takes from a terminal: /dev/null, to be written to. In a script of `sh` nothing tells.
  */
 export function isPutAside(above: readonly ProcEntry[] = wrappers()): boolean {
   const named = [process.pid, ...above.map(({ pid }) => pid)].map((pid) =>

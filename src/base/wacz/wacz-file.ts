@@ -52,7 +52,7 @@ export class WaczFile {
   constructor(out: Writable) {
     this.#out = out
     this.#written = pipeline(this.#zip.outputStream, out, { end: out !== process.stdout })
-    this.#written.catch(() => {}) // Whoever adds something next gets the error.
+    this.#written.catch(() => {}) // The next one to add something gets the error.
   }
 
   /** The records, gzip members as they are. */

@@ -30,7 +30,7 @@ export class CopyText {
   async *rows(): AsyncGenerator<Buffer> {
     for (let skip = 1; ; ) {
       const end = this.#rest.indexOf(END)
-      // What may be the beginning of the end is left for later.
+      // A possible beginning of the end is left for later.
       const upTo = end >= 0 ? end + 1 : this.#rest.length - END.length + 1
       if (upTo > skip) {
         yield this.#rest.subarray(skip, upTo)

@@ -155,7 +155,7 @@ function lineLeft(line: string, judge: Judge): string | undefined {
     const left = changed(details, { settings: settingsLeft(details['settings'], 'page', judge) })
     return left && JSON.stringify(left)
   } catch {
-    return '' // What is no JSON says nothing of its URL.
+    return '' // A line that is no JSON says nothing of its URL.
   }
 }
 

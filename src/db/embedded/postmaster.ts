@@ -6,8 +6,8 @@ import { addressOf, type ServerAddress, socketOf } from './address.ts'
 import type { Cluster } from './cluster.ts'
 
 /**
- * What PostgreSQL says about itself in postmaster.pid. It may be a lie of the past: the file survives a kill -9 and a
- * power cut.
+ * What PostgreSQL says about itself in postmaster.pid. It may be out of date: the file survives a kill -9 and a power
+ * cut.
  */
 export interface Postmaster {
   readonly pid: number

@@ -33,8 +33,8 @@ const LOOK_MS = 100
 
 /**
  * Moves the cluster of a data dir to the major version that is installed: makes a new one beside it, has everything
- * copied, and swaps them. Whatever goes wrong before that leaves the old one as it was. Nobody may use it meanwhile.
- * Returns undefined when it has that version. Throws AppError.
+ * copied, and swaps them. A failure before that leaves the old one as it was. Nobody may use it meanwhile. Returns
+ * undefined when it has that version. Throws AppError.
  */
 export async function upgradeCluster(dataDir: string, options: UpgradeOptions): Promise<Upgraded | undefined> {
   const cluster = clusterOf(dataDir)
@@ -77,7 +77,7 @@ async function fillNext(
   { say, copy }: UpgradeOptions,
 ): Promise<void> {
   const next = nextOf(cluster)
-  // What an upgrade left that was killed.
+  // Left by an upgrade that was killed.
   if (await isUnderWay(next)) await shutDown(next, 'immediate')
   removeLeftovers(cluster)
   removeCluster(next.pgdata)

@@ -68,7 +68,7 @@ async function hasFew(tx: Database, source: Filter): Promise<boolean> {
   return rows[0]!.few
 }
 
-/** What a search finds, when that is little. It costs too much to be made twice. */
+/** The result of a search, when that is small. A search costs too much to be made twice. */
 async function search(tx: Database, source: Filter): Promise<Filter | undefined> {
   await sql`select set_config('enable_bitmapscan', 'on', true)`.execute(tx)
   const { rows } = await sql<{ ids: string[] | null }>`

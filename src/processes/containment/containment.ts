@@ -74,7 +74,7 @@ export function containerFor(
   const { tier, account } = containment
   const become = account?.argv ?? []
   if (tier === 'pidns') return { tier, argv: inNamespace(containment.unshare, [...become, ...argv]), cgroup: null }
-  // Who becomes another account loses the death signal, so that it comes last.
+  // A process that becomes another account loses the death signal, so that comes last.
   if (tier === 'basic')
     return { tier, argv: [...become, ...(containment.deathSignal ? withDeathSignal(argv) : argv)], cgroup: null }
   const cgroup = join(containment.path, workerId, processId)
@@ -87,8 +87,8 @@ export function openContainer({ cgroup }: Container): void {
 }
 
 /**
- * Removes what was made for a process that has ended, or could not be started. What cannot be removed now goes with the
- * runner's.
+ * Removes what was made for a process that has ended, or could not be started. A group that cannot be removed now goes
+ * with the runner's.
  */
 export function closeContainer({ cgroup }: Container): void {
   if (cgroup !== null) removeCgroup(cgroup)
