@@ -9,8 +9,15 @@ import type { Database, Tables } from './tables.ts'
 
 export type { Database } from './tables.ts'
 
-/** How long making a connection may take, or waiting for a free one. */
-const CONNECT_MS = 5_000
+/**
+ * Bounds of every connection: how long making it may take, or waiting for a free one; and after how much silence the
+ * kernel asks whether the other side is still there.
+ */
+export const CONNECTING = {
+  connectionTimeoutMillis: 5_000,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 10_000,
+} as const
 /**
  * How long one statement may take. Below the 25 s for which a leader trusts its lead, so that a silent database is
  * noticed in time.
@@ -19,8 +26,6 @@ export const STATEMENT_MS = 15_000
 /** How long a connection beyond these stays idle before it is closed: a backend takes 4 MB. */
 const IDLE_MS = 10_000
 const KEPT = 2
-/** After so much silence the kernel asks whether the other side is still there. */
-const KEEP_ALIVE_MS = 10_000
 
 // bigint and count() as numbers: every one in this schema stays below 2^53.
 const INT8 = 20
@@ -70,10 +75,8 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     min: Math.min(connections, KEPT),
     application_name: name,
     ...(prepare && onePlan && { options: '-c plan_cache_mode=force_generic_plan' }),
-    connectionTimeoutMillis: CONNECT_MS,
+    ...CONNECTING,
     idleTimeoutMillis: IDLE_MS,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: types as pg.CustomTypesConfig,
     Client: boundedClient({ statementMs, prepare }),
   })

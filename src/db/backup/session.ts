@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { Kysely, PostgresDialect, sql, type TransactionBuilder } from 'kysely'
 import pg from 'pg'
 import { forPg } from '../connection-url.ts'
-import type { Database } from '../database.ts'
+import { CONNECTING, type Database } from '../database.ts'
 import type { Tables } from '../tables.ts'
 
 /** One session, for what has to go through a single connection: COPY, and statements in the same transaction. */
@@ -10,10 +10,6 @@ export interface Session {
   readonly tx: Database
   readonly client: pg.Client
 }
-
-const CONNECT_MS = 5_000
-/** After so much silence the kernel asks whether the other side is still there. */
-const KEEP_ALIVE_MS = 10_000
 
 /**
  * Does `work` in a transaction on a connection of its own, on which a statement may take as long as it likes. When it
@@ -31,9 +27,7 @@ export async function inSession<T>(
   const client = new pg.Client({
     connectionString: forPg(url),
     application_name: name,
-    connectionTimeoutMillis: CONNECT_MS,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    ...CONNECTING,
   })
   client.on('error', () => {}) // The statement under way says what is wrong.
   await client.connect()

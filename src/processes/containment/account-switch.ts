@@ -12,13 +12,11 @@ export interface AccountSwitch extends Account {
   readonly folder: string
 }
 
-const PROGRAMS = ['setpriv', 'unshare', 'mount', 'nsenter', 'mkdir'] as const
-
 /** Where another file system can lie for a moment, while it is built. */
 const STAGES = ['/mnt', '/media', '/srv', '/opt']
 
 // Until it is the account's, a command runs as root: programs come from our PATH, never from that of a hook.
-const programs = (...names: readonly string[]) => names.map((name) => findProgram(name, process.env['PATH']) ?? '')
+const programNamed = (name: string) => findProgram(name, process.env['PATH']) ?? ''
 
 /**
  * The words that stand before a command to have it run as `account`. Where that may not enter a folder on the way to
@@ -29,7 +27,8 @@ const programs = (...names: readonly string[]) => names.map((name) => findProgra
  */
 export function waysToSwitch(account: Account, places: readonly string[], withGroups: boolean): readonly string[][] {
   const groups = withGroups ? '--init-groups' : '--clear-groups'
-  const [setpriv = '', unshare = '', mount = '', nsenter = '', mkdir = ''] = programs(...PROGRAMS)
+  const names = ['setpriv', 'unshare', 'mount', 'nsenter', 'mkdir'] as const
+  const [setpriv = '', unshare = '', mount = '', nsenter = '', mkdir = ''] = names.map(programNamed)
   if (setpriv === '') return []
   const become = [setpriv, '--reuid', String(account.uid), '--regid', String(account.gid), groups]
   const closed = new Map<string, string[]>()
