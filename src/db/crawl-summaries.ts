@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import { chunksOfCrawl } from './archived-pages.ts'
+import { type CountedPages, NO_PAGES, type PageCounts, pagesOf } from './counts.ts'
 import type { Database } from './database.ts'
 import { withRetry } from './retry.ts'
-import type { Outcome, WorkStatus } from './tables.ts'
+import type { WorkStatus } from './tables.ts'
 
 // Crawls as their pages on disk show them. Everything is bounded, however many pages a crawl has.
 
@@ -25,10 +26,8 @@ export interface CrawlSummary {
   readonly failed: number
 }
 
-/** The pages of a crawl by status, sealed ones by outcome. */
-export type StateCounts = Record<Exclude<WorkStatus, 'sealed'> | Outcome, number>
-
-interface SummaryRow extends Pick<CrawlSummary, 'label' | 'pages' | 'sealed' | 'partial' | 'failed'> {
+interface SummaryRow extends CountedPages {
+  readonly label: string
   readonly urls: string
   readonly is_cut: boolean
   readonly urls_total: number
@@ -41,39 +40,28 @@ const columns = sql`
   c.urls_total,
   (select s.title from snapshot s where in_index_order() and s.crawl_id = c.id order by s.id limit 1) as title, count.*`
 const counted = (from: RawBuilder<unknown>) => sql`
-  from ${from} c cross join lateral (
-    select coalesce(sum(p.pages), 0)::bigint as pages,
-           coalesce(sum(p.pages) filter (where p.status = 'sealed'), 0)::bigint as sealed,
-           coalesce(sum(p.pages) filter (where p.outcome = 'partial'), 0)::bigint as partial,
-           coalesce(sum(p.pages) filter (where p.outcome = 'failed'), 0)::bigint as failed
-    from crawl_pages p where p.crawl_id = c.id) count`
+  from ${from} c cross join lateral (${pagesOf(sql`c.id`)}) count`
 
 /** A crawl as its own page shows it. */
 export interface CrawlFacts extends CrawlSummary {
-  readonly counts: StateCounts
+  readonly counts: PageCounts
   /** The chunks of the index that hold its pages, in order. */
   readonly chunks: readonly number[]
 }
 
 export async function crawlFacts(db: Database, id: string): Promise<CrawlFacts> {
   const select = sql<FactsRow>`
-    select ${columns}, ${chunksOfCrawl(id)} as chunks,
-      array(select jsonb_build_object('status', status, 'outcome', outcome, 'pages', sum(p.pages))
-        from crawl_pages p where p.crawl_id = ${id} group by status, outcome) as states
+    select ${columns}, ${chunksOfCrawl(id)} as chunks
     ${counted(sql`(select * from crawl where id = ${id})`)}`
   const row = (await withRetry(db, () => select.execute(db))).rows[0] ?? GONE
-  const counts = { queued: 0, started: 0, paused: 0, archived: 0, partial: 0, failed: 0 }
-  for (const { status, outcome, pages } of row.states) {
-    // Sealed before outcomes existed, and not judged yet: counted as it was then.
-    if (status === 'sealed') counts[outcome || 'archived'] += pages
-    else counts[status] += pages
-  }
+  const { partial, failed } = row.counts
+  // With those that were sealed before outcomes existed, and are not judged yet: counted as it was then.
+  const counts = { ...row.counts, archived: row.sealed - partial - failed }
   return { ...summaryOf(row), counts, chunks: row.chunks }
 }
 
 interface FactsRow extends SummaryRow {
   readonly chunks: readonly number[]
-  readonly states: readonly { readonly status: WorkStatus; readonly outcome: Outcome | ''; readonly pages: number }[]
 }
 
 /** The crawl is being deleted, and its page with it. */
@@ -85,10 +73,8 @@ const GONE: FactsRow = {
   title: null,
   pages: 0,
   sealed: 0,
-  partial: 0,
-  failed: 0,
+  counts: NO_PAGES,
   chunks: [],
-  states: [],
 }
 
 /** The latest crawls, newest first, and the totals of the archive. */
@@ -123,8 +109,7 @@ function summaryOf({
   label,
   pages,
   sealed,
-  partial,
-  failed,
+  counts: { partial, failed },
 }: SummaryRow): CrawlSummary {
   const all = urls.split('\n').filter(Boolean)
   return {
