@@ -116,6 +116,7 @@ export const CRAWLS: Listing<ListedCrawl> = {
 }
 
 const pages = { table: 'snapshot' } as const
+const results = { table: 'archive_result' } as const
 export const SNAPSHOTS: Listing<ListedSnapshot> = {
   noun: 'snapshot',
   type: 'Snapshot',
@@ -142,15 +143,11 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
       }
     },
     plugins: (plugin) =>
-      lookup(
-        { table: 'archive_result', id: 'snapshot_id', next: 'status', isOfPage: true },
-        { plugin: sql`${plugin}` },
-      ),
+      lookup({ ...results, id: 'snapshot_id', next: 'status', isOfPage: true }, { plugin: sql`${plugin}` }),
   },
   record: snapshotRecord,
 }
 
-const results = { table: 'archive_result' } as const
 /** These have an index by page (migration 0035). */
 const isByPage = (status: string): boolean => ['failed', 'skipped', 'noresults'].includes(status)
 
