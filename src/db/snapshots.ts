@@ -106,9 +106,7 @@ export async function tagSnapshots(
   snapshotIds: readonly string[],
   tags: readonly string[],
 ): Promise<void> {
-  await sql`insert into tag (name) select unnest(${[...new Set(tags)]}::text[]) on conflict (name) do nothing`.execute(
-    tx,
-  )
+  await makeTags(tx, tags)
   await sql`
     insert into snapshot_tag (snapshot_id, tag_id)
     select s.id, t.id from unnest(${snapshotIds}::uuid[]) as s (id) cross join tag t where t.name = any(${tags}::text[])
@@ -118,10 +116,7 @@ export async function tagSnapshots(
 /** Gives snapshots tags of their own. */
 async function tagEach(tx: Database, pairs: readonly { readonly id: string; readonly tag: string }[]): Promise<void> {
   const tags = pairs.map(({ tag }) => tag)
-  // In one order: two transactions that make the same tags must not wait for each other.
-  await sql`
-    insert into tag (name) select unnest(${[...new Set(tags)].sort()}::text[])
-    on conflict (name) do nothing`.execute(tx)
+  await makeTags(tx, tags)
   await sql`
     insert into snapshot_tag (snapshot_id, tag_id)
     select pair.id, t.id
@@ -189,4 +184,10 @@ export async function crawlsOfSnapshots(db: Database, ids: readonly string[]): P
   const { rows } = await sql<{ crawl_id: string }>`
     select distinct crawl_id from snapshot where id = any(${ids}::uuid[])`.execute(db)
   return rows.map(({ crawl_id }) => crawl_id)
+}
+
+/** In one order: two transactions that make the same tags must not wait for each other. */
+async function makeTags(tx: Database, tags: readonly string[]): Promise<void> {
+  const names = [...new Set(tags)].sort()
+  await sql`insert into tag (name) select unnest(${names}::text[]) on conflict (name) do nothing`.execute(tx)
 }
