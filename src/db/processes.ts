@@ -22,13 +22,15 @@ export const IS_LIVE = sql<boolean>`process.status in (${sql.join(LIVE_STATUSES.
  * it.
  */
 export async function insertStarting(home: Home, values: NewProcess): Promise<Inserted> {
-  return await insertRunning(home, rowOf(home, values))
+  return await insert(home, rowOf(home, values))
 }
+
+/** Registers an existing process. @param row of `runningRow` */
+export const insertRunning = insert
 
 type Inserted = Pick<ProcessRow, 'id' | 'seq' | 'status'>
 
-/** Registers an existing process. */
-export async function insertRunning(home: Home, row: NewRow): Promise<Inserted> {
+async function insert(home: Home, row: NewRow): Promise<Inserted> {
   const statement = insertion(home.db, row).returning(['id', 'seq', 'status', RELAXED_IF_SO.as('relaxed')])
   return await withRetry(home.db, () => statement.executeTakeFirstOrThrow())
 }

@@ -53,20 +53,8 @@ async function insertBatch(
   const isAsItIs = options.depth === 0 && pages.length <= allowed
   const fresh = isAsItIs ? pages : (await freshPages(tx, crawlId, pages)).slice(0, allowed)
   if (fresh.length === 0) return 0
-  const ids = fresh.map(() => uuidv7())
-  const dirs = fresh.map(({ url }, index) => outputDir('snapshots', url, ids[index]!))
-  const column = (of: (page: NewPage) => string | undefined) => fresh.map((page) => of(page) ?? null)
-  const inserted = await sql<{ id: string }>`
-    insert into snapshot (id, crawl_id, parent_snapshot_id, url, url_hash, title, depth, output_dir, notes,
-      bookmarked_at, settings)
-    select page.id, ${crawlId}, ${options.parentId}, url, sha256(convert_to(url, 'UTF8')), title, ${options.depth}, dir,
-      page.notes, page.at, page.settings
-    from unnest(${ids}::uuid[], ${column(({ url }) => url)}::text[], ${column(({ title }) => title)}::text[],
-      ${dirs}::text[], ${column(({ notes }) => notes)}::text[], ${column(({ at }) => at)}::timestamptz[],
-      ${column(({ settings }) => settings && JSON.stringify(settings))}::jsonb[])
-      as page (id, url, title, dir, notes, at, settings)
-    on conflict (crawl_id, url_hash) do nothing
-    returning id`.execute(tx)
+  const { ids, insert } = insertPages(fresh, options, sql`(select ${crawlId}::uuid as id) crawl`)
+  const inserted = await sql<{ id: string }>`${insert} returning id`.execute(tx)
   const added = new Set(inserted.rows.map(({ id }) => id))
   if (added.size > 0 && crawl.tags.length > 0) await tagSnapshots(tx, [...added], crawl.tags)
   const own = fresh.flatMap(({ tags = [] }, index) => {
@@ -75,6 +63,32 @@ async function insertBatch(
   })
   if (own.length > 0) await tagEach(tx, own)
   return added.size
+}
+
+/**
+ * The statement that adds pages to a crawl; those that are there already stay as they are.
+ * @param crawl a source of one row, named `crawl`, with the id of the crawl; without the row no page is added
+ */
+export function insertPages(
+  pages: readonly NewPage[],
+  { depth, parentId }: { readonly depth: number; readonly parentId: string | null },
+  crawl: RawBuilder<unknown>,
+): { readonly ids: readonly string[]; readonly insert: RawBuilder<unknown> } {
+  const ids = pages.map(() => uuidv7())
+  const dirs = pages.map(({ url }, index) => outputDir('snapshots', url, ids[index]!))
+  const column = (of: (page: NewPage) => string | undefined) => pages.map((page) => of(page) ?? null)
+  const insert = sql`
+    insert into snapshot (id, crawl_id, parent_snapshot_id, url, url_hash, title, depth, output_dir, notes,
+      bookmarked_at, settings)
+    select page.id, crawl.id, ${parentId}::uuid, url, sha256(convert_to(url, 'UTF8')), title, ${depth}::int, dir,
+      page.notes, page.at, page.settings
+    from ${crawl} cross join unnest(${ids}::uuid[], ${column(({ url }) => url)}::text[],
+      ${column(({ title }) => title)}::text[], ${dirs}::text[], ${column(({ notes }) => notes)}::text[],
+      ${column(({ at }) => at)}::timestamptz[],
+      ${column(({ settings }) => settings && JSON.stringify(settings))}::jsonb[])
+      as page (id, url, title, dir, notes, at, settings)
+    on conflict (crawl_id, url_hash) do nothing`
+  return { ids, insert }
 }
 
 /**

@@ -23,7 +23,7 @@ export async function listTags(db: Database, names?: readonly string[]): Promise
 /** Gives a tag another name, which no tag has: of pages, of crawls, and of the crawls that schedules will make. */
 export async function renameTag(db: Database, tag: Tag, name: string): Promise<void> {
   await transact(db, async (tx) => {
-    await replaceElsewhere(tx, [tag], name)
+    await replaceInLists(tx, [tag], name)
     await sql`update tag set name = ${name} where id = ${tag.id}`.execute(tx)
   })
 }
@@ -31,7 +31,7 @@ export async function renameTag(db: Database, tag: Tag, name: string): Promise<v
 /** Gives the pages of some tags another one in their place. */
 export async function mergeTags(db: Database, from: readonly Tag[], into: Tag): Promise<void> {
   await transact(db, async (tx) => {
-    const ids = await replaceElsewhere(tx, from, into.name)
+    const ids = await replaceInLists(tx, from, into.name)
     await sql`
       insert into snapshot_tag (snapshot_id, tag_id)
       select snapshot_id, ${into.id}::uuid from snapshot_tag where tag_id = any(${ids}::uuid[])
@@ -43,7 +43,7 @@ export async function mergeTags(db: Database, from: readonly Tag[], into: Tag): 
 /** Takes tags away from whatever has them. */
 export async function deleteTags(db: Database, tags: readonly Tag[]): Promise<void> {
   await transact(db, async (tx) => {
-    const ids = await replaceElsewhere(tx, tags, null)
+    const ids = await replaceInLists(tx, tags, null)
     await sql`delete from tag where id = any(${ids}::uuid[])`.execute(tx)
   })
 }
@@ -71,7 +71,7 @@ export async function changeTags(
  * @param name null: they are taken away
  * @returns the ids of the tags
  */
-async function replaceElsewhere(tx: Database, tags: readonly Tag[], name: string | null): Promise<string[]> {
+async function replaceInLists(tx: Database, tags: readonly Tag[], name: string | null): Promise<string[]> {
   const names = tags.map((tag) => tag.name)
   const ids = tags.map(({ id }) => id)
   const replaced = (tags: RawBuilder<unknown>) => sql`array(

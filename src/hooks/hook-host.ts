@@ -55,10 +55,10 @@ export class HookHost {
     }
   }
 
-  /** Ends the process. @param now does not wait for it to exit by itself */
-  async close(now: boolean): Promise<void> {
+  /** Ends the process. @param force once aborted, does not wait for it to exit by itself */
+  async close(force: AbortSignal): Promise<void> {
     const process = await this.#process?.catch(() => undefined)
-    if (now) await process?.kill()
+    if (force.aborted) await process?.kill()
     else await process?.stop()
   }
 

@@ -87,7 +87,10 @@ export async function exitWithin(running: RunningHook, ms: number, force: AbortS
  * Throws CannotEnd when it survives that.
  */
 export async function endForeground(running: RunningHook, force: AbortSignal): Promise<Exit> {
-  const { survivors } = await endFamily(running.family, () => exitWithin(running, FOREGROUND_GRACE_MS, force))
+  const { survivors } = await endFamily(running.family, async () => {
+    await exitWithin(running, FOREGROUND_GRACE_MS, force)
+    return undefined // Whatever it has started is looked for thoroughly.
+  })
   await failpoint('publish.late_hook_killed')
   return await exitOf(running, survivors)
 }

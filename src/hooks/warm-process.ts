@@ -162,7 +162,7 @@ export class WarmProcess {
     const onGone = () => outcome.resolve('gone')
     const onEnough = () => this.#child.connected && this.#child.send(STOP, () => {})
     this.#child.once('message', onReply)
-    // Not by `#exited`, which would keep what each job was answered for as long as the host lives.
+    // Not by `exited`, which would keep what each job was answered for as long as the host lives.
     this.#child.once('exit', onGone)
     signal.addEventListener('abort', onForce)
     enough.addEventListener('abort', onEnough)

@@ -43,7 +43,7 @@ export async function prepareResults(
              r.output_files <> '{}' as has_files, r.end_ts,
              r.status = 'started' and r.process_id is distinct from ${firstIn ?? null}::uuid as is_left
       from archive_result r where r.snapshot_id = ${claim.id} and exists (select from mine)
-    ), ${withoutOwner(by)}, ${freshResults(hooks, late, firstIn, by)}
+    ), ${leftBehind(by)}, ${freshResults(hooks, late, firstIn, by)}
     select results.*, ${claim.isOnDisk ? RELAXED : sql`null`} from (
       select id, plugin, hook_name, status, output_str, attempt, retries, false as has_files,
         null::timestamptz as end_ts from fresh
@@ -61,7 +61,7 @@ export async function prepareResults(
 const COLUMNS = 'work.plugin, work.hook_name, work.status, work.output_str, work.attempt, work.retries'
 
 /** `interrupted` and `lapsed`: those of `there` that a dead owner left `started`, and those in `backoff`. */
-const withoutOwner = (by: RawBuilder<unknown>) =>
+const leftBehind = (by: RawBuilder<unknown>) =>
   sql`${movedRows(archiveResultMachine, {
     as: 'interrupted',
     rows: 'array(select id from there where is_left)',

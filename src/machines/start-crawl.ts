@@ -1,11 +1,9 @@
 import { sql } from 'kysely'
-import { uuidv7 } from '../base/ids.ts'
 import { type ListPart, urlsOfPart } from '../base/url-list.ts'
 import { archivableUrl, urlFilter } from '../base/urls.ts'
-import { outputDir } from '../db/crawls.ts'
 import { RELAXED } from '../db/relaxed.ts'
 import { withRetry } from '../db/retry.ts'
-import type { NewPage } from '../db/snapshots.ts'
+import { insertPages, type NewPage } from '../db/snapshots.ts'
 import type { CrawlConfig } from '../db/tables.ts'
 import { crawlMachine } from './crawl.ts'
 import { idsOf, movedRows } from './moved.ts'
@@ -26,9 +24,8 @@ export async function startAtOnce(
   const { id, token, row } = claim
   // Limits are counted, and tags are given, in a transaction that has locked the crawl's row.
   if (row.next_part !== 0 || row.max_urls > 0 || row.max_size > 0 || row.tags.length > 0) return undefined
-  const urls = wantedPages({ urls: row.urls, details: '' }, row.config).map(({ url }) => url)
-  const ids = urls.map(() => uuidv7())
-  const dirs = urls.map((url, index) => outputDir('snapshots', url, ids[index]!))
+  const pages = wantedPages({ urls: row.urls, details: '' }, row.config)
+  const { insert } = insertPages(pages, { depth: 0, parentId: null }, sql`begun crawl`)
   const to = crawlMachine.states.queued.on.start
   const start = sql`
     with ${movedRows(crawlMachine, {
@@ -41,12 +38,7 @@ export async function startAtOnce(
         and not exists (select from crawl_detail where crawl_id = ${id} and part = 0)`,
       set: { next_part: 'null' },
       by: sql`${processId}::uuid`,
-    })}, added as (
-      insert into snapshot (id, crawl_id, url, url_hash, depth, output_dir)
-      select page.id, begun.id, url, sha256(convert_to(url, 'UTF8')), 0, dir
-      from begun cross join unnest(${ids}::uuid[], ${urls}::text[], ${dirs}::text[]) as page (id, url, dir)
-      on conflict (crawl_id, url_hash) do nothing
-    )
+    })}, added as (${insert})
     select ${isRelaxed ? RELAXED : sql`null`} from begun`
   return await withRetry(home.db, async (again) => {
     const { rows } = await start.execute(home.db)

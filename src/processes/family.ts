@@ -104,7 +104,7 @@ export async function killFamily(
 }
 
 /**
- * The same for what a process that has ended by itself left behind: mostly nothing, and then one scan is enough. Each
+ * The same for what a process left behind that has ended: mostly nothing, and then one scan is enough. Each
  * reads all of /proc, and every hook ends so.
  */
 export async function killLeftovers(family: Family): Promise<ProcEntry[]> {

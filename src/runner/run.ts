@@ -41,11 +41,13 @@ export async function run(options: RunOptions): Promise<Ended> {
  * before it led: a runner that hands over stays until the newer one leads.
  */
 async function registered(run: Run): Promise<Why> {
-  const begun = await beforeLeading(run, begin(run))
-  if ('why' in begun) return begun.why
-  const { me } = begun
+  const first = await beforeLeading(run, candidacyOf(run))
+  if ('why' in first) return first.why
+  const me = await beforeLeading(run, register(run, first.reasons.length > 0))
+  if (!me) return 'superseded'
+  if ('why' in me) return me.why
   run.outage.over()
-  for (let { candidacy } = begun; ; candidacy = whenSuperseded(candidacy)) {
+  for (let candidacy = first; ; candidacy = whenSuperseded(candidacy)) {
     const stood = await beforeLeading(run, standBy(run, me, candidacy))
     const why = stood.term ? await leadOnce(run, me, stood) : stood.why
     if (why === 'succeeded') return 'superseded'
@@ -53,12 +55,6 @@ async function registered(run: Run): Promise<Why> {
     const end = await stepAside(run, candidacy)
     if (end) return end
   }
-}
-
-async function begin(run: Run): Promise<{ readonly me: Place; readonly candidacy: Candidacy } | Unpromoted> {
-  const candidacy = await candidacyOf(run)
-  const me = await register(run, candidacy.reasons.length > 0)
-  return me ? { me, candidacy } : { why: 'superseded' }
 }
 
 /**

@@ -41,26 +41,29 @@ export class Signals {
   #stop = new Stop()
   #count = 0
   #last = Number.NEGATIVE_INFINITY
-  /** Until then the next SIGTERM comes from the newer runner to which we hand over. */
+  /** Until then the next SIGTERM comes from the newer runner to which we have handed over. */
   #owedUntil = Number.NEGATIVE_INFINITY
   #hadTerm = false
-  /** A newer runner's SIGTERM belongs to this round. */
+  /** The first SIGTERM of this round is a newer runner's, and counts as nobody's press. */
   #isExpected = false
-  /** All of them, those of one key press, too; but not the newer runner's. */
+  /** All of them, those of one key press, too; but not a newer runner's that was expected. */
   #received = 0
   /** What has ended the run, and not only one lead. */
   #over: { readonly reason: string; readonly capMs: number } | undefined
 
   constructor(bell: Bell, log: Log, { runForMs, orphanMs, stopMs, isWatched }: SignalsOptions = {}) {
     const most = (capMs: number) => Math.min(capMs, stopMs === undefined ? capMs : hooksShare(stopMs))
-    const limit = () => {
+    const drain = (reason: string) => {
+      this.#stop.because(reason).requestDrain(most(Number.POSITIVE_INFINITY), false)
       if (stopMs !== undefined) this.#limit(stopMs, bell, log)
+      bell.wake()
     }
     const onSignal = (signal: NodeJS.Signals) => {
       const now = performance.now()
-      if (signal === 'SIGTERM' && now < this.#owedUntil) {
-        this.#owedUntil = Number.NEGATIVE_INFINITY
+      const theirs = signal === 'SIGTERM' ? this.#newerRunners(now) : undefined
+      if (theirs) {
         log.info('SIGTERM: that of the newer runner, which takes over')
+        if (theirs === 'of now') drain('a newer runner takes over')
         return
       }
       this.#hadTerm ||= signal === 'SIGTERM'
@@ -73,8 +76,7 @@ export class Signals {
         const again = signal === 'SIGINT' ? ' (again: kill them, a third time: leave at once)' : ''
         const level = isWatched && signal === 'SIGINT' ? 'debug' : 'info'
         log[level](`${signal}: draining; running hooks may finish${again}`)
-        this.#stop.because(signal).requestDrain(most(Number.POSITIVE_INFINITY), false)
-        limit()
+        drain(signal)
       } else if (this.#count === 2) {
         log.warn(`${signal}: killing hooks now`)
         process.exitCode = EXIT.interrupted
@@ -89,7 +91,7 @@ export class Signals {
     const end = (reason: string, capMs: number) => {
       this.#over = { reason, capMs: most(capMs) }
       this.#stop.because(reason).requestDrain(most(capMs), true)
-      limit()
+      if (stopMs !== undefined) this.#limit(stopMs, bell, log)
       bell.wake()
     }
     if (runForMs !== undefined)
@@ -135,19 +137,29 @@ export class Signals {
     this.#owedUntil = Number.NEGATIVE_INFINITY
   }
 
-  /** A newer runner asks for the lead, and has signalled us or is about to: that signal is no press of a person's. */
+  /**
+   * A newer runner asks for the lead, and has signalled us or is about to: we drain for that signal, but it is no press
+   * of a person's.
+   */
   expectOne(): void {
     if (this.#isExpected) return
     this.#isExpected = true
-    if (this.#hadTerm) this.#takeBack()
-    else this.#owedUntil = performance.now() + LATE_MS
-  }
-
-  #takeBack(): void {
+    if (!this.#hadTerm) return
     this.#received -= 1
     if (this.#count > 1) return // What was killed stays so.
     this.#count = 0
     this.#last = Number.NEGATIVE_INFINITY
+  }
+
+  /** Is a SIGTERM a newer runner's: of the one that takes over now, or late of one to which we have handed over? */
+  #newerRunners(now: number): 'of now' | 'late' | undefined {
+    if (this.#isExpected && !this.#hadTerm) {
+      this.#hadTerm = true
+      return 'of now'
+    }
+    const isLate = now < this.#owedUntil
+    this.#owedUntil = Number.NEGATIVE_INFINITY
+    return isLate ? 'late' : undefined
   }
 
   /**
@@ -156,14 +168,15 @@ export class Signals {
    * @returns false, and nothing changes, when somebody else told us to stop as well
    */
   newRound(isSignalled: boolean): boolean {
-    if (isSignalled) this.expectOne()
-    else this.expectNone()
-    if (this.#received > 0) return false
+    const theirs = isSignalled && this.#hadTerm && !this.#isExpected ? 1 : 0
+    if (this.#received > theirs) return false
+    this.#owedUntil = isSignalled && !this.#hadTerm ? performance.now() + LATE_MS : Number.NEGATIVE_INFINITY
     callOffStop()
     this.#stop = new Stop()
     this.#count = 0
     this.#hadTerm = false
     this.#isExpected = false
+    this.#received = 0
     this.#last = Number.NEGATIVE_INFINITY
     if (this.#over) this.#stop.because(this.#over.reason).requestDrain(this.#over.capMs, true)
     return true

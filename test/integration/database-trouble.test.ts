@@ -98,7 +98,7 @@ describe('a connection', () => {
   })
 })
 
-describe('a database with a retry policy', () => {
+describe('a database with patience', () => {
   it('waits with its statements until the server is back', async () => {
     const db = open({ patience: { until: stop.signal } })
     await one(db)

@@ -317,6 +317,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
       await add(0, 'a', 'b', 'c', 'd', 'e')
       await add(1, 'a', 'f')
     }),
+  'db/snapshots.ts insertPages': () => Promise.resolve(), // In insertSnapshots and startAtOnce.
   'db/snapshots.ts tagSnapshots': () => snapshots.tagSnapshots(db, [], ['news']),
   'db/snapshots.ts snapshotById': () => snapshots.snapshotById(db, other),
   'db/snapshots.ts tagsOf': () => Promise.resolve(), // In the next.

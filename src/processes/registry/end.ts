@@ -68,7 +68,7 @@ export async function terminate(home: Home, row: ProcessRow, graceMs = 5_000): P
 }
 
 /**
- * Ends a process and all below it: SIGTERM to all, the youngest first, and after the grace SIGKILL, until the operating
+ * Ends a process and all below it: SIGTERM to all, parents first, and after the grace SIGKILL, until the operating
  * system says that they are gone. No grace: SIGKILL at once. Rows that have no supervisor any more are closed.
  * @returns how many processes it ended. Throws when some cannot be ended.
  */
@@ -77,22 +77,16 @@ export async function killTree(home: Home, row: ProcessRow, graceMs = 2_000): Pr
   const family = familyOf(row, below)
   const asked = (await membersOf(family)).length
   const { survivors } =
-    graceMs > 0
-      ? await endFamily(family, () => isEmptyWithin(family, graceMs))
-      : { survivors: await killFamily(family) }
+    graceMs > 0 ? await endFamily(family, () => emptyWithin(family, graceMs)) : { survivors: await killFamily(family) }
   await failpoint('registry.tree_killed')
   if (survivors.length > 0) throw new CannotEnd(survivors)
   for (const each of [...below.toReversed(), row]) if (isLive(each)) await poll(home, each)
   return asked
 }
 
-async function isEmptyWithin(family: Family, ms: number): Promise<true | undefined> {
+async function emptyWithin(family: Family, ms: number): Promise<undefined> {
   const deadline = performance.now() + ms
-  while (performance.now() < deadline) {
-    if ((await membersOf(family)).length === 0) return true
-    await sleep(LOOK_MS)
-  }
-  return undefined
+  while (performance.now() < deadline && (await membersOf(family)).length > 0) await sleep(LOOK_MS)
 }
 
 function familyOf(row: ProcessRow, below: readonly ProcessRow[]): Family {

@@ -116,7 +116,7 @@ export class HookSequence {
 
   /** Ends the warm host. */
   async close(): Promise<void> {
-    await this.#host.close(this.#context.stop.force.aborted)
+    await this.#host.close(this.#context.stop.force)
   }
 }
 

@@ -165,8 +165,8 @@ export const RUNNER: readonly Mutant[] = [
   {
     name: 'the signal that follows a request counts as a person’s',
     file: 'src/runner/signals.ts',
-    find: 'if (isSignalled) this.expectOne()',
-    replacement: 'if (!isSignalled && isSignalled) this.expectOne()',
+    find: 'this.#owedUntil = isSignalled && ',
+    replacement: 'this.#owedUntil = !isSignalled && isSignalled && ',
     test: 'test/crash/standby.test.ts',
     only: 'outlives the signal that follows it',
   },
