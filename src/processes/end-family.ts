@@ -10,9 +10,11 @@ export interface FamilyEnd<T> {
 }
 
 /**
- * Ends a family politely: SIGTERM to all its members, parents first, so that none takes the end of another for an
- * ordinary one; a wait, as long as the caller grants one; then SIGKILL for the whole family, or for what it left behind.
- * @param untilEnded waits for the end of those that were asked; undefined when it did not come in time, or proves nothing
+ * Ends a family politely. SIGTERM to all its members, parents first, so that none takes the end of another for an
+ * ordinary one; a wait, as long as the caller grants one; then SIGKILL for the whole family, or for what it left
+ * behind.
+ * @param untilEnded waits for the end of those that were asked; undefined when it did not come in time, or proves
+ *   nothing
  */
 export async function endFamily<T>(
   family: Family,
