@@ -17,6 +17,8 @@ const KILL_MS = 5_000
 /** The kernel is asked this often about one process, about each of two half as often; the database less so. */
 const LOOK_MS = 1
 const ROWS_MS = 20
+/** A runner with nothing to end stands by within moments, and its row alone tells: at first rows are read this soon. */
+const FIRST_ROWS_MS = 2
 const UNSEEN_MS = 500
 
 export interface EvictOptions {
@@ -43,6 +45,10 @@ export async function evictOlderRunners(options: EvictOptions, me: Place, older:
   const { home, log, stop, bell, handoffGraceMs, onAsked, waitsFor } = options
   await askToHandOver(options, me, older)
   const begun = performance.now()
+  const seenLeft = async (seen: readonly LiveRow[]) => {
+    const ms = Math.min(ROWS_MS, FIRST_ROWS_MS + (performance.now() - begun) / 10)
+    return await watchEnds(seen, { bell, stop, ms, lookMs: seen.length * LOOK_MS })
+  }
   for (let killed = false, isFirst = true; ; isFirst = false) {
     const rows = await liveRows(home)
     if (await isNewerThere(home, me, rows)) return false
@@ -65,12 +71,7 @@ export async function evictOlderRunners(options: EvictOptions, me: Place, older:
     }
     if (seen.length === 0) await bell.wait(UNSEEN_MS, stop.drain)
     // The gate looks at the rows once more before anybody is promoted.
-    else if (
-      (await watchEnds(seen, { bell, stop, ms: ROWS_MS, lookMs: seen.length * LOOK_MS })) === 0 &&
-      unseen.length === 0 &&
-      !stop.drain.aborted
-    )
-      return true
+    else if ((await seenLeft(seen)) === 0 && unseen.length === 0 && !stop.drain.aborted) return true
   }
 }
 
