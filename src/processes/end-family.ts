@@ -21,7 +21,10 @@ export async function endFamily<T>(
   untilEnded: (members: readonly ProcEntry[]) => Promise<T | undefined>,
 ): Promise<FamilyEnd<T>> {
   const members = await membersOf(family)
-  await signalMembers(members, 'SIGTERM')
+  await signalMembers(
+    members.toSorted((a, b) => a.startTicks - b.startTicks),
+    'SIGTERM',
+  )
   const exit = await untilEnded(members)
   const survivors = exit === undefined ? await killFamily(family) : await killLeftovers(family)
   return { exit, survivors }

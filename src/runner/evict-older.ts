@@ -17,7 +17,7 @@ const KILL_MS = 5_000
 /** The kernel is asked this often about one process, about each of two half as often; the database less so. */
 const LOOK_MS = 1
 const ROWS_MS = 20
-/** A runner with nothing to end stands by within moments, and its row alone tells: at first rows are read this soon. */
+/** An idle runner stands by at once, as its row alone tells: rows are read this soon, then after a tenth of the wait. */
 const FIRST_ROWS_MS = 2
 const UNSEEN_MS = 500
 

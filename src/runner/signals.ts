@@ -53,8 +53,8 @@ export class Signals {
 
   constructor(bell: Bell, log: Log, { runForMs, orphanMs, stopMs, isWatched }: SignalsOptions = {}) {
     const most = (capMs: number) => Math.min(capMs, stopMs === undefined ? capMs : hooksShare(stopMs))
-    const drain = (reason: string) => {
-      this.#stop.because(reason).requestDrain(most(Number.POSITIVE_INFINITY), false)
+    const drain = (reason: string, capMs = Number.POSITIVE_INFINITY, isExplained = false) => {
+      this.#stop.because(reason).requestDrain(most(capMs), isExplained)
       if (stopMs !== undefined) this.#limit(stopMs, bell, log)
       bell.wake()
     }
@@ -90,9 +90,7 @@ export class Signals {
     onStopSignals(onSignal)
     const end = (reason: string, capMs: number) => {
       this.#over = { reason, capMs: most(capMs) }
-      this.#stop.because(reason).requestDrain(most(capMs), true)
-      if (stopMs !== undefined) this.#limit(stopMs, bell, log)
-      bell.wake()
+      drain(reason, capMs, true)
     }
     if (runForMs !== undefined)
       setTimeout(() => end('the time of --run-for is over', Number.POSITIVE_INFINITY), runForMs).unref()

@@ -10,7 +10,7 @@ import { killFamily, membersOf } from '../../src/processes/family.ts'
 import { familyOfRows } from '../../src/processes/family-of-rows.ts'
 import { ownIdentity } from '../../src/processes/identity.ts'
 import { readProc } from '../../src/processes/proc.ts'
-import { killTree, signalRow, terminate } from '../../src/processes/registry/end.ts'
+import { signalRow, terminate } from '../../src/processes/registry/end.ts'
 import { Reconciler } from '../../src/workers/repair/reconciler.ts'
 import type { WorkerContext } from '../../src/workers/supervise/worker-context.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
@@ -203,7 +203,7 @@ describe('a row edited by hand', () => {
     expect(await membersOf({ ...familyOfRows([now]), sessions: true })).toEqual([])
     expect(await killFamily(familyOfRows([now]))).toEqual([])
     expect(await signalRow(now, 'SIGKILL')).toBe(false)
-    expect(await killTree(registry.home, now, 50)).toBe(0)
+    await terminate(registry.home, now, 50)
     await home.run(['process', 'kill', row.id, '--force'])
     const runner = await home.run(['run', '--exit-on-idle'])
     expect(runner.code, runner.stderr).toBe(0)

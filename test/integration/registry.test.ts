@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { rowByPid, startedBy } from '../../src/processes/presence.ts'
-import { killTree, poll, signalRow, terminate, waitForEnd } from '../../src/processes/registry/end.ts'
+import { poll, signalRow, terminate, waitForEnd } from '../../src/processes/registry/end.ts'
 import { ancestorsOf, childrenOf, descendantsOf, parentOf, rootOf } from '../../src/processes/registry/relatives.ts'
 import { type TestHome, useHomes } from '../support/homes.ts'
 import { isThere, processesOf } from '../support/processes.ts'
@@ -123,7 +123,7 @@ describe('the end of a process', () => {
     const { row } = await registry.start(script)
     const sleepers = () => processesOf(home.dataDir).filter(({ command }) => /^sleep 100[1-4]/.test(command))
     await eventually(() => sleepers().length === 4)
-    expect(await killTree(registry.home, row, 200)).toBeGreaterThanOrEqual(5)
+    await terminate(registry.home, row, 200)
     expect(sleepers()).toEqual([])
     await eventually(async () => (await registry.again(row)).ended_at !== null)
   })

@@ -61,27 +61,20 @@ export async function signalRow(row: ProcessRow, signal: NodeJS.Signals): Promis
   return identity !== null && (await signalIdentity(identity, signal))
 }
 
-/** Ends a process with all below it, as `killTree` does. Its end; null when it is still there. */
-export async function terminate(home: Home, row: ProcessRow, graceMs = 5_000): Promise<End | null> {
-  await killTree(home, row, graceMs)
-  return await waitForEnd(home, row, REPORT_MS)
-}
-
 /**
- * Ends a process and all below it: SIGTERM to all, parents first, and after the grace SIGKILL, until the operating
- * system says that they are gone. No grace: SIGKILL at once. Rows that have no supervisor any more are closed.
- * @returns how many processes it ended. Throws when some cannot be ended.
+ * Ends a process and all below it: SIGTERM to all, and after the grace SIGKILL, until the operating system says that
+ * they are gone. No grace: SIGKILL at once. Rows that have no supervisor any more are closed.
+ * @returns its end; null when it is still there. Throws CannotEnd when some cannot be ended.
  */
-export async function killTree(home: Home, row: ProcessRow, graceMs = 2_000): Promise<number> {
+export async function terminate(home: Home, row: ProcessRow, graceMs = 5_000): Promise<End | null> {
   const below = await descendantsOf(home, row.id)
   const family = familyOf(row, below)
-  const asked = (await membersOf(family)).length
-  const { survivors } =
-    graceMs > 0 ? await endFamily(family, () => emptyWithin(family, graceMs)) : { survivors: await killFamily(family) }
+  const politely = async () => (await endFamily(family, () => emptyWithin(family, graceMs))).survivors
+  const survivors = graceMs > 0 ? await politely() : await killFamily(family)
   await failpoint('registry.tree_killed')
   if (survivors.length > 0) throw new CannotEnd(survivors)
   for (const each of [...below.toReversed(), row]) if (isLive(each)) await poll(home, each)
-  return asked
+  return await waitForEnd(home, row, REPORT_MS)
 }
 
 async function emptyWithin(family: Family, ms: number): Promise<undefined> {
