@@ -17,7 +17,7 @@ const KILL_MS = 5_000
 /** The kernel is asked this often about one process, about each of two half as often; the database less so. */
 const LOOK_MS = 1
 const ROWS_MS = 20
-/** An idle runner stands by at once, as its row alone tells: rows are read this soon, then after a tenth of the wait. */
+/** An idle runner stands by at once, and its row alone tells: read this soon, then after a tenth of the wait. */
 const FIRST_ROWS_MS = 2
 const UNSEEN_MS = 500
 
