@@ -6,9 +6,9 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -38,9 +38,7 @@ for (const major of majors) {
   process.exit(2)
 }
 const account = serverAccount() // PostgreSQL refuses to run as root.
-const files = readdirSync(join(root, 'test', 'integration'))
-  .filter((name) => /^(engine-.*|queue|backup|db-upgrade)\.test\.ts$/.test(name))
-  .map((name) => join('test', 'integration', name))
+const files = globSync('test/integration/{engine/*,*/{queue,backup,db-upgrade}}.test.ts', { cwd: root })
 for (const major of majors) {
   const { status, stdout, stderr } = await onServer(fetched(major), (url) =>
     spawnSync(pinnedNode, [join(root, 'scripts', 'test.mjs'), ...files], {

@@ -7,7 +7,7 @@ export const CLI: readonly Mutant[] = [
     file: 'src/cli/home.ts',
     find: 'if (connection === COMMAND_CONNECTION) db.patience',
     replacement: 'if (connection !== COMMAND_CONNECTION) db.patience',
-    test: 'test/integration/commands-database-killed.test.ts',
+    test: 'test/integration/cli/commands-database-killed.test.ts',
     only: 'waits for it, and does what it is told once',
   },
   {
@@ -15,7 +15,7 @@ export const CLI: readonly Mutant[] = [
     file: 'src/cli/commands/status-reasons.ts',
     find: 'if (!leader) return withoutLeader(home, alive)',
     replacement: 'if (!leader) return null',
-    test: 'test/integration/status.test.ts',
+    test: 'test/integration/cli/status.test.ts',
     only: 'says without a runner that there is none',
   },
   {
@@ -23,7 +23,7 @@ export const CLI: readonly Mutant[] = [
     file: 'src/cli/commands/status-reasons.ts',
     find: 'if (silent <= TRUST_MS / 1_000) return undefined',
     replacement: 'if (silent >= 0) return undefined',
-    test: 'test/integration/status-reasons.test.ts',
+    test: 'test/integration/cli/status-reasons.test.ts',
     only: 'it is silent',
   },
   {
@@ -31,7 +31,7 @@ export const CLI: readonly Mutant[] = [
     file: 'src/cli/commands/status-reasons.ts',
     find: 'return leader.blocked_reason ?? (await',
     replacement: 'return (await',
-    test: 'test/crash/disk-full.test.ts',
+    test: 'test/crash/db/disk-full.test.ts',
     only: 'left begins no page',
   },
   {
@@ -39,7 +39,7 @@ export const CLI: readonly Mutant[] = [
     file: 'src/cli/new-urls.ts',
     find: 'if (archived.size === 0) return',
     replacement: 'if (archived.size >= 0) return',
-    test: 'test/integration/add-lists.test.ts',
+    test: 'test/integration/cli/add-lists.test.ts',
     only: 'keeps titles, tags, notes and dates',
   },
   {
@@ -47,7 +47,7 @@ export const CLI: readonly Mutant[] = [
     file: 'src/cli/records/page-settings.ts',
     find: 'if (asked.known.needsTrust(name, text))',
     replacement: 'if (asked.known.needsTrust(name, text) && url === undefined)',
-    test: 'test/integration/untrusted-rows.test.ts',
+    test: 'test/integration/house/untrusted-rows.test.ts',
     only: 'tells a program nothing through',
   },
 ]

@@ -7,7 +7,7 @@ export const DB: readonly Mutant[] = [
     file: 'src/db/migrations/0005_gate.sql',
     find: 'create unique index single_active_runner_per_data_dir',
     replacement: 'create index single_active_runner_per_data_dir',
-    test: 'test/crash/fencing.test.ts',
+    test: 'test/crash/runner/fencing.test.ts',
     only: 'never raised twice',
   },
   {
@@ -15,7 +15,7 @@ export const DB: readonly Mutant[] = [
     file: 'src/db/migrations/0037_crawl_is_over.sql',
     find: 'where id = asked for no key update',
     replacement: 'where id = asked',
-    test: 'test/integration/crawl-ends.test.ts',
+    test: 'test/integration/machines/crawl-ends.test.ts',
     only: 'when somebody is adding a page',
   },
   {
@@ -24,7 +24,7 @@ export const DB: readonly Mutant[] = [
     find: 'create trigger crawl_queued after insert on crawl for each statement execute function notify_work();',
     replacement:
       'create trigger crawl_queued after truncate on crawl for each statement execute function notify_work();',
-    test: 'test/integration/queue.test.ts',
+    test: 'test/integration/runner/queue.test.ts',
     only: 'tells whoever listens that something was added',
   },
   {
@@ -32,7 +32,7 @@ export const DB: readonly Mutant[] = [
     file: 'src/db/notifications.ts',
     find: 'const PING_MS = 10_000',
     replacement: 'const PING_MS = 1_000_000',
-    test: 'test/integration/notifications.test.ts',
+    test: 'test/integration/db/notifications.test.ts',
     only: 'half-open',
   },
   {
@@ -40,7 +40,7 @@ export const DB: readonly Mutant[] = [
     file: 'src/db/notifications.ts',
     find: '      for (const onNews of Object.values(channels)) onNews()\n',
     replacement: '      if (tries < 0) for (const onNews of Object.values(channels)) onNews()\n',
-    test: 'test/integration/notifications.test.ts',
+    test: 'test/integration/db/notifications.test.ts',
     only: 'whose connection was cut',
   },
   {
@@ -48,7 +48,7 @@ export const DB: readonly Mutant[] = [
     file: 'src/db/heartbeats.ts',
     find: 'const TRUST_MS = 25_000',
     replacement: 'const TRUST_MS = 2_000_000',
-    test: 'test/crash/database-outage.test.ts',
+    test: 'test/crash/db/database-outage.test.ts',
     only: 'for longer than a leader may believe in its lead',
   },
   {
@@ -56,7 +56,7 @@ export const DB: readonly Mutant[] = [
     file: 'src/db/processes.ts',
     find: "          worker_type: 'runner_waiting',\n          standby: values.standby,\n",
     replacement: '',
-    test: 'test/crash/liveness.test.ts',
+    test: 'test/crash/processes/liveness.test.ts',
     only: 'that lost the database at the gate',
   },
   {
@@ -64,7 +64,7 @@ export const DB: readonly Mutant[] = [
     file: 'src/db/open-snapshots.ts',
     find: 'there or listed as open',
     replacement: 'there as open',
-    test: 'test/integration/crawl-ends.test.ts',
+    test: 'test/integration/machines/crawl-ends.test.ts',
     only: 'those who look and those who seal agree',
   },
   {
@@ -72,7 +72,7 @@ export const DB: readonly Mutant[] = [
     file: 'src/db/migrations/0037_crawl_is_over.sql',
     find: 'select next_part is not null into',
     replacement: 'select false into',
-    test: 'test/integration/crawl-ends.test.ts',
+    test: 'test/integration/machines/crawl-ends.test.ts',
     only: 'waits for the last part of its list',
   },
   {
@@ -80,7 +80,7 @@ export const DB: readonly Mutant[] = [
     file: 'src/db/snapshots.ts',
     find: 'crawl.max_urls - (await pageCount(tx, crawlId))',
     replacement: 'crawl.max_urls + (await pageCount(tx, crawlId))',
-    test: 'test/crash/long-list.test.ts',
+    test: 'test/crash/workers/long-list.test.ts',
     only: 'ends where --max-urls does',
   },
 ]

@@ -7,7 +7,7 @@ export const ENGINE: readonly Mutant[] = [
     file: 'src/engine/runner/runner.ts',
     find: 'await this.#options.listen?.(onNews)',
     replacement: 'await this.#options.listen?.(() => {})',
-    test: 'test/integration/engine-runner-ends.test.ts',
+    test: 'test/integration/engine/runner-ends.test.ts',
     only: 'is woken by a notification',
   },
   {
@@ -15,7 +15,7 @@ export const ENGINE: readonly Mutant[] = [
     file: 'src/engine/keep-claims.ts',
     find: 'every((leaseSeconds * 1000) / 3, until, report, () => renew(executor, leaseSeconds)),',
     replacement: 'every(CHECK_MS, until, report, () => {}),',
-    test: 'test/integration/engine-deadlines.test.ts',
+    test: 'test/integration/engine/deadlines.test.ts',
     only: 'is renewed while the handler works',
   },
   {
@@ -23,7 +23,7 @@ export const ENGINE: readonly Mutant[] = [
     file: 'src/engine/actor.ts',
     find: 'void keepClaims([{ executor: this.#executor, leaseSeconds: this.#leaseSeconds }], report, over.signal)',
     replacement: 'void keepClaims([], report, over.signal)',
-    test: 'test/integration/lease-renewal.test.ts',
+    test: 'test/integration/engine/lease-renewal.test.ts',
     only: 'have it renewed by their workers',
   },
   {
@@ -31,7 +31,7 @@ export const ENGINE: readonly Mutant[] = [
     file: 'src/engine/standstill.ts',
     find: "    this.#kill('does not renew its lease', await this.late(this.#roster.there))\n",
     replacement: '',
-    test: 'test/crash/kill.test.ts',
+    test: 'test/crash/runner/kill.test.ts',
     only: 'is killed by its supervisor, and its work goes on',
   },
   {
@@ -39,7 +39,7 @@ export const ENGINE: readonly Mutant[] = [
     file: 'src/engine/standstill.ts',
     find: 'slot.owner === owner',
     replacement: 'slot.owner !== owner',
-    test: 'test/unit/engine-standstill.test.ts',
+    test: 'test/unit/engine/standstill.test.ts',
     only: 'shares its process',
   },
   {
@@ -47,7 +47,7 @@ export const ENGINE: readonly Mutant[] = [
     file: 'src/engine/standstill.ts',
     find: 'performance.now() > busyUntil + OVERTIME_MS',
     replacement: 'busyUntil < 0',
-    test: 'test/unit/engine-standstill.test.ts',
+    test: 'test/unit/engine/standstill.test.ts',
     only: 'gets nowhere',
   },
   {
@@ -55,7 +55,7 @@ export const ENGINE: readonly Mutant[] = [
     file: 'src/engine/executor.ts',
     find: '      if (!this.#options.waitForHandlers)\n        this.#end(tick, stepOf',
     replacement: '      this.#end(tick, stepOf',
-    test: 'test/integration/engine-held.test.ts',
+    test: 'test/integration/engine/held.test.ts',
     only: 'is the same of a runner',
   },
   {
@@ -63,7 +63,7 @@ export const ENGINE: readonly Mutant[] = [
     file: 'src/engine/queue.ts',
     find: '    await this.sql.query(statement, [token, ...this.#owned(options)])\n',
     replacement: '',
-    test: 'test/integration/engine-held.test.ts',
+    test: 'test/integration/engine/held.test.ts',
     only: 'whose answer was lost is made again',
   },
   {
@@ -71,7 +71,7 @@ export const ENGINE: readonly Mutant[] = [
     file: 'src/engine/claim-statements.ts',
     find: "' and exists (select from moved)')",
     replacement: "'')",
-    test: 'test/integration/engine-next.test.ts',
+    test: 'test/integration/engine/next.test.ts',
     only: 'is refused claims nothing',
   },
   {
@@ -79,7 +79,7 @@ export const ENGINE: readonly Mutant[] = [
     file: 'src/engine/actor.ts',
     find: '      if (unbegun) await this.#call(() => this.#queue.release(unbegun))\n',
     replacement: '',
-    test: 'test/integration/engine-next.test.ts',
+    test: 'test/integration/engine/next.test.ts',
     only: 'puts back what it has claimed',
   },
   {
@@ -87,7 +87,7 @@ export const ENGINE: readonly Mutant[] = [
     file: 'src/engine/standstill.ts',
     find: 'now - askedAt > silentMs)',
     replacement: 'now - askedAt > silentMs * 1_000)',
-    test: 'test/crash/standstill.test.ts',
+    test: 'test/crash/workers/standstill.test.ts',
     only: 'worker does not keep others',
   },
   {
@@ -95,7 +95,7 @@ export const ENGINE: readonly Mutant[] = [
     file: 'src/engine/outcome.ts',
     find: 'new Ended(undefined, true)',
     replacement: 'new Ended()',
-    test: 'test/integration/engine-held.test.ts',
+    test: 'test/integration/engine/held.test.ts',
     only: 'released by its handler',
   },
   {
@@ -103,7 +103,7 @@ export const ENGINE: readonly Mutant[] = [
     file: 'src/engine/roster.ts',
     find: '    if ([...this.there].some(({ owner }) => owner === slot.owner)) return []\n',
     replacement: '',
-    test: 'test/integration/engine-actor-pool.test.ts',
+    test: 'test/integration/engine/actor-pool.test.ts',
     only: 'are reaped once',
   },
 ]

@@ -7,7 +7,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/environment.ts',
     find: '    [MARKER.runner]: ids.runnerId,\n',
     replacement: '',
-    test: 'test/crash/guardian.test.ts',
+    test: 'test/crash/processes/guardian.test.ts',
     only: 'by that leader’s mark alone',
   },
   {
@@ -15,7 +15,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/environment.ts',
     find: '    [MARKER.worker]: ids.workerId,\n',
     replacement: '',
-    test: 'test/crash/deleted-rows.test.ts',
+    test: 'test/crash/workers/deleted-rows.test.ts',
     only: 'of a hook and of its worker are deleted',
   },
   {
@@ -23,7 +23,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/publication.ts',
     find: '    renameSync(dir, to)\n',
     replacement: '    await copyTree(root, dir.slice(root.length + 1), to)\n',
-    test: 'test/unit/publishing.test.ts',
+    test: 'test/unit/hooks/publishing.test.ts',
     only: 'replaces an earlier version as a whole',
   },
   {
@@ -31,7 +31,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/host.ts',
     find: 'flushFolder(hook.outputDir)',
     replacement: 'Promise.resolve(flushFolder)',
-    test: 'test/integration/flushed-pages.test.ts',
+    test: 'test/integration/hooks/flushed-pages.test.ts',
     only: 'on disk when their host answers',
   },
   {
@@ -39,7 +39,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/publication.ts',
     find: '!(moved && flushed.includes(plugin))',
     replacement: '!flushed.includes(plugin)',
-    test: 'test/unit/publishing.test.ts',
+    test: 'test/unit/hooks/publishing.test.ts',
     only: 'flushes what it moves',
   },
   {
@@ -47,7 +47,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/publication.ts',
     find: 'if (asides.size > 0) await page.confirm()',
     replacement: '',
-    test: 'test/unit/publishing.test.ts',
+    test: 'test/unit/hooks/publishing.test.ts',
     only: 'somebody else’s',
   },
   {
@@ -55,7 +55,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/launch.ts',
     find: '    await claimed(id)\n',
     replacement: '    claimed(id).catch(() => {})\n',
-    test: 'test/crash/fencing.test.ts',
+    test: 'test/crash/runner/fencing.test.ts',
     only: 'start no hook of a page that was taken away',
   },
   {
@@ -63,7 +63,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/launch.ts',
     find: 'await markEnded(db, id, await exited)',
     replacement: 'await markEnded(db, id, { code: 0, signal: null })',
-    test: 'test/crash/kill.test.ts',
+    test: 'test/crash/runner/kill.test.ts',
     only: 'of a hook process',
   },
   {
@@ -71,7 +71,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/output-limit.ts',
     find: 'const MAX_BYTES = 64 * 1024 * 1024',
     replacement: 'const MAX_BYTES = 2 ** 50',
-    test: 'test/crash/hostile-hooks.test.ts',
+    test: 'test/crash/hooks/hostile-hooks.test.ts',
     only: 'floods stdout with a gigabyte is killed',
   },
   {
@@ -79,7 +79,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/terminate.ts',
     find: 'const { survivors } = await endFamily(',
     replacement: 'const survivors: ProcEntry[] = [] // (',
-    test: 'test/crash/hostile-hooks.test.ts',
+    test: 'test/crash/hooks/hostile-hooks.test.ts',
     only: 'ignores SIGTERM is killed at its deadline',
   },
   {
@@ -87,7 +87,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/hosted-ends.ts',
     find: 'hasProc && end.bootId === bootId()',
     replacement: 'hasProc',
-    test: 'test/crash/hooks-in-a-row.test.ts',
+    test: 'test/crash/hooks/hooks-in-a-row.test.ts',
     only: 'cut off with its machine',
   },
   {
@@ -95,7 +95,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/warm-process.ts',
     find: "this.#child.once('exit', onGone)",
     replacement: 'void this.#started.exited.then(onGone)',
-    test: 'test/integration/hook-host.test.ts',
+    test: 'test/integration/hooks/hook-host.test.ts',
     only: 'keeps nothing of it in the worker',
   },
   {
@@ -103,7 +103,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/crawl-settings.ts',
     find: 'const why = known.refusalInRow(row, name, given, isSetHere)',
     replacement: 'const why = known.refusal(name, given)',
-    test: 'test/unit/setters.test.ts',
+    test: 'test/unit/hooks/setters.test.ts',
     only: 'does not set',
   },
   {
@@ -111,7 +111,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/known-settings.ts',
     find: "if (setter === 'machine') return",
     replacement: "if (setter === 'machine' && !isTrusted(name, given)) return",
-    test: 'test/unit/setters.test.ts',
+    test: 'test/unit/hooks/setters.test.ts',
     only: 'is believed about what',
   },
   {
@@ -119,7 +119,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/workers/supervise/worker-child.ts',
     find: '...withoutSecrets(process.env),',
     replacement: '...process.env,',
-    test: 'test/integration/external-database.test.ts',
+    test: 'test/integration/db/external-database.test.ts',
     only: 'stands in no environment that hooks of our account can read',
   },
   {
@@ -127,7 +127,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/hand-over.ts',
     find: '} else if (stats.isFile() && stats.nlink === 1n) uses.file?.(fd, stats)',
     replacement: '} else if (stats.isFile()) uses.file?.(fd, stats)',
-    test: 'test/unit/hand-over.test.ts',
+    test: 'test/unit/hooks/hand-over.test.ts',
     only: 'without what links lead to and what is linked in',
   },
   {
@@ -135,7 +135,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/hand-over.ts',
     find: 'if ((stats.mode & ~RIGHTS & 0o7777n) !== 0n)',
     replacement: 'if (false)',
-    test: 'test/unit/hand-over.test.ts',
+    test: 'test/unit/hooks/hand-over.test.ts',
     only: 'without what links lead to and what is linked in',
   },
   {
@@ -143,7 +143,7 @@ export const HOOKS: readonly Mutant[] = [
     file: 'src/hooks/copy-tree.ts',
     find: 'if (uid !== undefined && stats.nlink > 1n',
     replacement: 'if (false && stats.nlink > 1n',
-    test: 'test/unit/hand-over.test.ts',
+    test: 'test/unit/hooks/hand-over.test.ts',
     only: 'nothing is published of a file of ours that was linked in',
   },
 ]

@@ -7,7 +7,7 @@ export const MACHINES: readonly Mutant[] = [
     file: 'src/machines/queues.ts',
     find: ' and term = $',
     replacement: ' and 0 < $',
-    test: 'test/crash/fencing.test.ts',
+    test: 'test/crash/runner/fencing.test.ts',
     only: 'fences claims',
   },
   {
@@ -15,7 +15,7 @@ export const MACHINES: readonly Mutant[] = [
     file: 'src/machines/start-crawl.ts',
     find: 'const { id, token, row } = claim',
     replacement: 'const { id, row, token = sql`work.claim_token` } = { ...claim, token: undefined }',
-    test: 'test/integration/crawl-ends.test.ts',
+    test: 'test/integration/machines/crawl-ends.test.ts',
     only: 'was taken over',
   },
   {
@@ -23,7 +23,7 @@ export const MACHINES: readonly Mutant[] = [
     file: 'src/machines/start-crawl.ts',
     find: 'rows.length > 0 || (again && (await queue.hasMoved(claim, to)))',
     replacement: 'rows.length > 0',
-    test: 'test/crash/database-commit.test.ts',
+    test: 'test/crash/db/database-commit.test.ts',
     only: 'the start of a crawl',
   },
   {
@@ -31,7 +31,7 @@ export const MACHINES: readonly Mutant[] = [
     file: 'src/machines/queues.ts',
     find: 'await super.renew(claims, leaseSeconds)',
     replacement: 'new Set(claims.map(({ id }) => id))',
-    test: 'test/integration/lease-renewal.test.ts',
+    test: 'test/integration/engine/lease-renewal.test.ts',
     only: 'have it renewed',
   },
   {
@@ -39,7 +39,7 @@ export const MACHINES: readonly Mutant[] = [
     file: 'src/machines/queues.ts',
     find: '`work.crawl_id = (select id from crawl where claimed_by = $${first} limit 1)`',
     replacement: '`work.crawl_id in (select id from crawl where claimed_by = $${first})`',
-    test: 'test/integration/plans.test.ts',
+    test: 'test/integration/house/plans.test.ts',
     only: 'with statistics',
   },
   {
@@ -47,7 +47,7 @@ export const MACHINES: readonly Mutant[] = [
     file: 'src/machines/queues.ts',
     find: 'term}`))})`',
     replacement: 'term} or true`))})`',
-    test: 'test/crash/hooks-in-a-row.test.ts',
+    test: 'test/crash/hooks/hooks-in-a-row.test.ts',
     only: 'writes no result',
   },
   {
@@ -55,7 +55,7 @@ export const MACHINES: readonly Mutant[] = [
     file: 'src/machines/results.ts',
     find: ' and r.id = e.id and r.status = e.to_status`',
     replacement: ' and r.id = e.id`',
-    test: 'test/crash/database-commit.test.ts',
+    test: 'test/crash/db/database-commit.test.ts',
     only: 'what was not done is done then',
   },
 ]

@@ -7,7 +7,7 @@ export const PLUGINS: readonly Mutant[] = [
     file: 'src/plugins/base/charset.ts',
     find: "if (isUtf8(bytes)) return 'UTF-8'",
     replacement: '',
-    test: 'test/integration/bad-pages.test.ts',
+    test: 'test/integration/workers/bad-pages.test.ts',
     only: 'with its characters declared like',
   },
   {
@@ -15,7 +15,7 @@ export const PLUGINS: readonly Mutant[] = [
     file: 'src/plugins/chrome/on_CrawlSetup__90_chrome_launch.daemon.bg.ts',
     find: "process.kill(process.pid, 'SIGTERM')",
     replacement: 'process.exit(0)',
-    test: 'test/integration/captures.test.ts',
+    test: 'test/integration/plugins/captures.test.ts',
     only: 'is started again when it is frozen or its launcher ended',
   },
 ]

@@ -7,7 +7,7 @@ export const PROCESSES: readonly Mutant[] = [
     file: 'src/processes/table.ts',
     find: '(await findProcess(seen.pid))?.startTicks === seen.startTicks',
     replacement: '(await findProcess(seen.pid)) !== null',
-    test: 'test/crash/machine-trouble.test.ts',
+    test: 'test/crash/workers/machine-trouble.test.ts',
     only: 'to an innocent process',
   },
   {
@@ -15,7 +15,7 @@ export const PROCESSES: readonly Mutant[] = [
     file: 'src/processes/presence.ts',
     find: 'silence >= 0 && silence < uptime()',
     replacement: 'silence >= 0 && silence < 0 * uptime()',
-    test: 'test/crash/dead-rows.test.ts',
+    test: 'test/crash/workers/dead-rows.test.ts',
     only: 'of a clone of this machine',
   },
 ]

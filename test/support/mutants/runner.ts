@@ -7,7 +7,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/loop-watchdog.ts',
     find: 'watchdog.feed(true)',
     replacement: 'void watchdog',
-    test: 'test/crash/machine-trouble.test.ts',
+    test: 'test/crash/workers/machine-trouble.test.ts',
     only: 'for longer than it may trust its lead',
   },
   {
@@ -15,7 +15,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/resign.ts',
     find: 'await sleep(PAUSE_MS, bound.signal)',
     replacement: 'return false',
-    test: 'test/integration/resign.test.ts',
+    test: 'test/integration/runner/resign.test.ts',
     only: 'tries again while the database is away',
   },
   {
@@ -23,7 +23,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/register.ts',
     find: 'await refuseNewerSchema(home.db)',
     replacement: 'void refuseNewerSchema',
-    test: 'test/integration/migration.test.ts',
+    test: 'test/integration/db/migration.test.ts',
     only: 'by a newer program leaves without having led',
   },
   {
@@ -31,7 +31,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/side-jobs.ts',
     find: 'return nowAndEvery(LOOK_MS, over.signal, fail, attempt)',
     replacement: 'return attempt().catch(fail)',
-    test: 'test/unit/side-jobs.test.ts',
+    test: 'test/unit/runner/side-jobs.test.ts',
     only: 'takes nobody else along',
   },
   {
@@ -39,7 +39,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/reap-older.ts',
     find: 'const stuck = await killAllOf(home, log, runners, below)',
     replacement: 'void killAllOf\n  const stuck = new Set<string>()',
-    test: 'test/crash/guardian.test.ts',
+    test: 'test/crash/processes/guardian.test.ts',
     only: 'killed together with its leader',
   },
   {
@@ -47,7 +47,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/evict-older.ts',
     find: 'if (left.length === 0) return true',
     replacement: 'return true',
-    test: 'test/crash/takeover.test.ts',
+    test: 'test/crash/runner/takeover.test.ts',
     only: 'does not hand over within the grace',
   },
   {
@@ -55,7 +55,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/data-dir-lock.ts',
     find: 'if (!(await Promise.race([taken, sleep(IN_LINE_MS)]))) return false',
     replacement: 'await Promise.race([taken, sleep(IN_LINE_MS)])',
-    test: 'test/crash/gate.test.ts',
+    test: 'test/crash/runner/gate.test.ts',
     only: 'silent but holds the data dir',
   },
   {
@@ -63,7 +63,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/heartbeat.ts',
     find: "      if (!answer) return this.#lose('its row is closed, or another term began')\n",
     replacement: '      if (!answer) return\n',
-    test: 'test/crash/fencing.test.ts',
+    test: 'test/crash/runner/fencing.test.ts',
     only: 'raised by somebody else',
   },
   {
@@ -71,7 +71,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/promote.ts',
     find: 'claimants.length > 0 ? await requeueClaimsOf(tx, claimants) : 0',
     replacement: '0',
-    test: 'test/crash/dead-rows.test.ts',
+    test: 'test/crash/workers/dead-rows.test.ts',
     only: 'of an earlier boot',
   },
   {
@@ -79,7 +79,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/guardian-process.ts',
     find: 'const survivors = await killFamily(family)',
     replacement: 'const survivors: unknown[] = []',
-    test: 'test/crash/guardian.test.ts',
+    test: 'test/crash/processes/guardian.test.ts',
     only: 'by that leader’s mark alone',
   },
   {
@@ -87,7 +87,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/processes/identity.ts',
     find: "await signalIdentity(identity, 'SIGCONT')",
     replacement: 'await Promise.resolve()',
-    test: 'test/crash/takeover.test.ts',
+    test: 'test/crash/runner/takeover.test.ts',
     only: 'ends a stopped leader',
   },
   {
@@ -95,7 +95,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/leader.ts',
     find: '      bell.wake()',
     replacement: '      void bell',
-    test: 'test/integration/queue.test.ts',
+    test: 'test/integration/runner/queue.test.ts',
     only: 'wakes an idle runner by notification',
   },
   {
@@ -103,7 +103,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/lead.ts',
     find: 'const POLL_MS = 5_000',
     replacement: 'const POLL_MS = 500_000',
-    test: 'test/integration/queue.test.ts',
+    test: 'test/integration/runner/queue.test.ts',
     only: 'when the notification is lost',
   },
   {
@@ -111,7 +111,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/outage-monitor.ts',
     find: 'if (this.#home.embedded && now - this.#since >= REVIVE_AFTER_MS) void this.#revive()',
     replacement: '',
-    test: 'test/crash/database.test.ts',
+    test: 'test/crash/db/database.test.ts',
     only: 'stopped by hand under a runner is started again',
   },
   {
@@ -119,7 +119,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/silence.ts',
     find: 'return now - since >= TRUST_MS',
     replacement: 'return now - since < 0 * TRUST_MS',
-    test: 'test/crash/liveness.test.ts',
+    test: 'test/crash/processes/liveness.test.ts',
     only: 'replaces a leader that stands still: it is ended',
   },
   {
@@ -127,7 +127,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/reap-older.ts',
     find: 'if (!row.standby) return undefined',
     replacement: 'if (!row.standby) continue',
-    test: 'test/crash/liveness.test.ts',
+    test: 'test/crash/processes/liveness.test.ts',
     only: 'is neither killed nor closed',
   },
   {
@@ -135,7 +135,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/promote.ts',
     find: 'return (isRunner(row) || identityIn(row) !== null) &&',
     replacement: 'return isRunner(row) || (identityIn(row) !== null) &&',
-    test: 'test/crash/liveness.test.ts',
+    test: 'test/crash/processes/liveness.test.ts',
     only: 'is neither killed nor closed',
   },
   {
@@ -143,7 +143,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/waiting-heartbeat.ts',
     find: 'if (isThere) return',
     replacement: 'if (isThere || !isThere) return',
-    test: 'test/crash/liveness.test.ts',
+    test: 'test/crash/processes/liveness.test.ts',
     only: 'registers again, and leads when its turn comes',
   },
   {
@@ -151,7 +151,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/run.ts',
     find: 'if (!(await isTakenFrom(run, candidacy, why))) return why',
     replacement: 'if (!(await isTakenFrom(run, candidacy, why)) || !candidacy.yieldsLead) return why',
-    test: 'test/crash/challenger-leaves.test.ts',
+    test: 'test/crash/runner/challenger-leaves.test.ts',
     only: 'whichever step of the gate it had come to',
   },
   {
@@ -159,7 +159,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/heartbeat.ts',
     find: ' && (await this.#isThere(answer.askedBy))',
     replacement: '',
-    test: 'test/crash/liveness.test.ts',
+    test: 'test/crash/processes/liveness.test.ts',
     only: 'which is gone since',
   },
   {
@@ -167,7 +167,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/signals.ts',
     find: 'this.#owedUntil = isSignalled && ',
     replacement: 'this.#owedUntil = !isSignalled && isSignalled && ',
-    test: 'test/crash/standby.test.ts',
+    test: 'test/crash/runner/standby.test.ts',
     only: 'outlives the signal that follows it',
   },
   {
@@ -175,7 +175,7 @@ export const RUNNER: readonly Mutant[] = [
     file: 'src/runner/wait-while.ts',
     find: "(await presenceOf(waiter.home, row)) !== 'unseen'",
     replacement: "(await presenceOf(waiter.home, row)) === 'there'",
-    test: 'test/integration/ownership.test.ts',
+    test: 'test/integration/runner/ownership.test.ts',
     only: 'does not last for one that has ended',
   },
 ]

@@ -7,7 +7,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/page/hashed-files.ts',
     find: 'return files.length === hashed.size &&',
     replacement: 'return true ||',
-    test: 'test/unit/hashed-files.test.ts',
+    test: 'test/unit/workers/hashed-files.test.ts',
     only: 'are not when they',
   },
   {
@@ -15,7 +15,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/page/settle.ts',
     find: 'const isInVain = isLateWanted(state) &&',
     replacement: 'const isInVain = false as boolean &&',
-    test: 'test/crash/hooks-in-a-row.test.ts',
+    test: 'test/crash/hooks/hooks-in-a-row.test.ts',
     only: 'because the page is a file',
   },
   {
@@ -23,7 +23,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/hooks/hook-job.ts',
     find: '...(run.isAhead && { ARCHIVEBOX_PUBLISHED_DIR: dirname(run.outputDir) }),',
     replacement: '',
-    test: 'test/crash/hooks-in-a-row.test.ts',
+    test: 'test/crash/hooks/hooks-in-a-row.test.ts',
     only: 'in the row of the others',
   },
   {
@@ -31,7 +31,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/index/publish-file.ts',
     find: 'await flush([...unflushed, ...others])',
     replacement: 'await flush(others)',
-    test: 'test/integration/flushed-pages.test.ts',
+    test: 'test/integration/hooks/flushed-pages.test.ts',
     only: 'is flushed with its index',
   },
   {
@@ -39,7 +39,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/supervise/reap.ts',
     find: 'const requeued = await requeueClaimsOf(tx, over, blame && !failure)',
     replacement: 'const requeued = 0',
-    test: 'test/crash/kill.test.ts',
+    test: 'test/crash/runner/kill.test.ts',
     only: 'of one process after another',
   },
   {
@@ -47,7 +47,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/page/snapshot-worker.ts',
     find: '!context.holds() &&',
     replacement: '',
-    test: 'test/integration/dependants.test.ts',
+    test: 'test/integration/hooks/dependants.test.ts',
     only: 'workers that were ready or idle',
   },
   {
@@ -55,7 +55,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/page/carry-out.ts',
     find: 'tree.hasLeftovers ? [...readRowLog(join(tree.root, HOSTED_LOG))] : []',
     replacement: '[] as [string, never][]',
-    test: 'test/crash/hooks-in-a-row.test.ts',
+    test: 'test/crash/hooks/hooks-in-a-row.test.ts',
     only: 'none of them runs again',
   },
   {
@@ -63,7 +63,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/page/earlier-ends.ts',
     find: 'if (hasSucceeded) keep',
     replacement: 'if (false) keep',
-    test: 'test/crash/hooks-in-a-row.test.ts',
+    test: 'test/crash/hooks/hooks-in-a-row.test.ts',
     only: 'what staticfile printed',
   },
   {
@@ -71,7 +71,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/page/runs-again.ts',
     find: 'for (let before = -1; before < again.size; ) {',
     replacement: 'for (let before = 0; before < again.size; ) {',
-    test: 'test/crash/browser.test.ts',
+    test: 'test/crash/plugins/browser.test.ts',
     only: 'ends as any other',
   },
   {
@@ -79,7 +79,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/page/crawl-services.ts',
     find: 'Math.min(2, ',
     replacement: 'Math.min(1, ',
-    test: 'test/crash/browser.test.ts',
+    test: 'test/crash/plugins/browser.test.ts',
     only: 'ends as any other',
   },
   {
@@ -87,7 +87,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/sequence/hook-sequence.ts',
     find: "cause === 'exit' && exit.signal === 'SIGABRT'",
     replacement: "cause === 'exit' && exit.signal === 'SIGUSR2'",
-    test: 'test/crash/hooks-in-a-row.test.ts',
+    test: 'test/crash/hooks/hooks-in-a-row.test.ts',
     only: 'runs again, alone',
   },
   {
@@ -95,7 +95,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/page/seal-snapshot.ts',
     find: 'written, ALL_ENDED)',
     replacement: 'written)',
-    test: 'test/crash/hooks-in-a-row.test.ts',
+    test: 'test/crash/hooks/hooks-in-a-row.test.ts',
     only: ': the hooks run again',
   },
   {
@@ -103,7 +103,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/page/carry-out.ts',
     find: "claim.state === 'queued' &&",
     replacement: "claim.state === 'started' &&",
-    test: 'test/integration/add-lists.test.ts',
+    test: 'test/integration/cli/add-lists.test.ts',
     only: 'of bytes ends a crawl',
   },
   {
@@ -111,7 +111,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/adopt/take-files.ts',
     find: 'await rm(to, { recursive: true, force: true })\n  const folders',
     replacement: 'const folders',
-    test: 'test/integration/from-archivebox.test.ts',
+    test: 'test/integration/cli/from-archivebox.test.ts',
     only: 'comes with titles, tags, dates, results and files',
   },
   {
@@ -119,7 +119,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/crawl/run-crawl.ts',
     find: 'if (!stop.drain.aborted && !abort.aborted) await first.begin()',
     replacement: 'await first.begin()',
-    test: 'test/integration/dependants.test.ts',
+    test: 'test/integration/hooks/dependants.test.ts',
     only: 'are not begun when a stop comes',
   },
   {
@@ -127,7 +127,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/page/page-results.ts',
     find: 'if (this.#isUntold) await this.write()\n    else await confirm',
     replacement: 'await confirm',
-    test: 'test/crash/hooks-in-a-row.test.ts',
+    test: 'test/crash/hooks/hooks-in-a-row.test.ts',
     only: 'has written the end of that one before',
   },
   {
@@ -135,7 +135,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/page/snapshot-worker.ts',
     find: 'claim.attempts > 1 && !isGivenUp',
     replacement: 'false',
-    test: 'test/crash/side-by-side.test.ts',
+    test: 'test/crash/house/side-by-side.test.ts',
     only: 'that is killed loses both',
   },
   {
@@ -143,7 +143,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/page/snapshot-worker.ts',
     find: '      if (isToBeAlone) closing.abort()\n',
     replacement: '',
-    test: 'test/crash/side-by-side.test.ts',
+    test: 'test/crash/house/side-by-side.test.ts',
     only: 'that is killed loses both',
   },
   {
@@ -151,7 +151,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/supervise/company.ts',
     find: 'this.#isAlone || ',
     replacement: '',
-    test: 'test/unit/company.test.ts',
+    test: 'test/unit/workers/company.test.ts',
     only: 'gives the worker to one page alone',
   },
   {
@@ -159,7 +159,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/supervise/company.ts',
     find: ' || (isToBeAlone && this.#pages.size > 0)',
     replacement: '',
-    test: 'test/unit/company.test.ts',
+    test: 'test/unit/workers/company.test.ts',
     only: 'gives the worker to one page alone',
   },
   {
@@ -167,7 +167,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/supervise/company.ts',
     find: ' || this.#pages.has(id)',
     replacement: '',
-    test: 'test/unit/company.test.ts',
+    test: 'test/unit/workers/company.test.ts',
     only: 'but none twice',
   },
   {
@@ -175,7 +175,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/supervise/laned-worker.ts',
     find: '      this.#isFull ||= note.isFull\n',
     replacement: '',
-    test: 'test/unit/laned-worker.test.ts',
+    test: 'test/unit/workers/laned-worker.test.ts',
     only: 'has no room once it is full',
   },
   {
@@ -183,7 +183,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/supervise/laned-worker.ts',
     find: 'return !this.#isSilent && isRoomy()',
     replacement: 'return isRoomy()',
-    test: 'test/unit/laned-worker.test.ts',
+    test: 'test/unit/workers/laned-worker.test.ts',
     only: 'while it stands still',
   },
   {
@@ -191,7 +191,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/supervise/lanes.ts',
     find: 'if (this.force.aborted) await Promise.race',
     replacement: 'if (false) await Promise.race',
-    test: 'test/crash/side-by-side.test.ts',
+    test: 'test/crash/house/side-by-side.test.ts',
     only: 'that is forced to stop',
   },
   {
@@ -199,7 +199,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/supervise/laned-worker.ts',
     find: '    void this.#body.gone.then(end)\n',
     replacement: '    if (!this.#isFull) void this.#body.gone.then(end)\n',
-    test: 'test/unit/laned-worker.test.ts',
+    test: 'test/unit/workers/laned-worker.test.ts',
     only: 'ends at once in a worker that has ended',
   },
   {
@@ -207,7 +207,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/page/carry-out.ts',
     find: '      await endWorkers(context.owner, next.processes)\n',
     replacement: '',
-    test: 'test/integration/former-workers.test.ts',
+    test: 'test/integration/workers/former-workers.test.ts',
     only: 'a former worker of a page',
   },
   {
@@ -215,7 +215,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/sequence/resolved-binaries.ts',
     find: "if (row?.status !== 'installed' || !isFoundHere(dataDir, row)) continue",
     replacement: "if (row?.status !== 'installed') continue",
-    test: 'test/integration/binaries.test.ts',
+    test: 'test/integration/hooks/binaries.test.ts',
     only: 'is not run, and nothing is installed for it',
   },
   {
@@ -223,7 +223,7 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/workers/sequence/find-binary.ts',
     find: 'if (required.length === 0 && !isAsked) return',
     replacement: 'if (required.length === 0 && isAsked) return',
-    test: 'test/integration/binaries.test.ts',
+    test: 'test/integration/hooks/binaries.test.ts',
     only: 'is not run, and nothing is installed for it',
   },
 ]

@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newFolder } from '../../support/homes.ts'
+import { killAll, processesOf } from '../../support/processes.ts'
+import { allIsRead, NODE, PROGRAM, ROOT } from '../../support/program.ts'
+import { type Site, startSite } from '../../support/site.ts'
+
+// Every command that the README shows, in its order, on one data dir, as a reader would type them. The site that they
+// name is served here.
+const commands = [...readFileSync(join(ROOT, 'README.md'), 'utf8').matchAll(/```sh\n(.*?)```/gs)]
+  .flatMap((block) => block[1]!.split('\n'))
+  .filter(Boolean)
+/** This very run; commands that answer with another code than 0, and why. */
+const ITSELF = 'npm test'
+const OTHER_CODES: Readonly<Record<string, number>> = {
+  'npx archivebox-ts status': 3,
+  'npx archivebox-ts status --json': 3,
+} // No runner lives.
+
+describe('the README', () => {
+  let site: Site
+  let folder = ''
+  beforeAll(async () => {
+    site = await startSite(3)
+    folder = newFolder()
+  })
+  afterAll(async () => {
+    await site.close()
+    const left = processesOf(folder)
+    killAll(left)
+    rmSync(folder, { recursive: true, force: true })
+    expect(left).toEqual([])
+  })
+
+  it('shows commands', () => {
+    expect(commands.length).toBeGreaterThan(15)
+    expect(commands).toContain(ITSELF)
+  })
+
+  it.each(commands.filter((command) => command !== ITSELF))('%s', async (command) => {
+    const { code, output } = await shell(
+      command
+        .replaceAll('https://example.com', site.url)
+        .replaceAll('npx archivebox-ts', `"${NODE}" "${PROGRAM}"`)
+        .replaceAll(/rows\.zst|elsewhere/g, (name) => join(folder, name)),
+    )
+    expect(code, output).toBe(OTHER_CODES[command] ?? 0)
+    expect(output).not.toMatch(/^\s+at /m)
+  })
+
+  function shell(command: string): Promise<{ code: number | null; output: string }> {
+    const env = {
+      PATH: `${join(ROOT, 'node_modules', '.bin')}${delimiter}${process.env['PATH']}`,
+      HOME: process.env['HOME'],
+      DATA_DIR: join(folder, 'data'),
+      NO_COLOR: '1',
+    }
+    const isHook = command.startsWith('dist/plugins/')
+    const child = spawn('/bin/sh', ['-c', isHook ? join(ROOT, command) : command], {
+      cwd: isHook ? folder : ROOT,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+    return new Promise((resolve, reject) => {
+      child.once('error', reject)
+      child.once('exit', (code) => void allIsRead().then(() => resolve({ code, output })))
+    })
+  }
+})

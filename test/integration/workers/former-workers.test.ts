@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { uuidv7 } from '../../../src/base/ids.ts'
+import { snapshotQueue } from '../../../src/machines/queues.ts'
+import { endFormerWorkers } from '../../../src/workers/supervise/reap.ts'
+import { type TestHome, useHomes } from '../../support/homes.ts'
+import { isThere } from '../../support/processes.ts'
+import { eventually } from '../../support/program.ts'
+import { queuedPages } from '../../support/queued.ts'
+import { Registry } from '../../support/registry.ts'
+import { startSite } from '../../support/site.ts'
+
+const homes = useHomes()
+let home: TestHome
+let registry: Registry
+
+beforeEach(async () => {
+  home = await homes.make()
+  registry = await Registry.open(home)
+})
+afterEach(() => registry.close())
+
+it('a former worker is ended with its hook, and no page beside is to blame; one that works for another data dir of the same database is not', async () => {
+  const crawlId = uuidv7()
+  const runnerId = registry.ownId
+  const workerWithHook = async (dataDirId: string) => {
+    const worker = await registry.start('sleep 1000', { processType: 'worker', workerType: 'crawl', runnerId })
+    const values = { processType: 'hook', parentId: worker.row.id, runnerId, crawlId } as const
+    const hook = await registry.start('sleep 1000', values)
+    const ids = [worker.row.id, hook.row.id]
+    await home.query('update process set data_dir_id = $1 where id = any($2)', [dataDirId, ids])
+    await home.query('update snapshot set claimed_by = $1, claim_token = $1, attempts = 1', [worker.row.id])
+    return [worker.pid, hook.pid]
+  }
+  await queuedPages(home, ['http://127.0.0.1:9/'])
+  const theirs = await workerWithHook(uuidv7())
+  const ours = await workerWithHook(registry.home.dataDirId)
+  await endFormerWorkers({ home: registry.home, processId: registry.ownId, term: 1 }, crawlId)
+  expect(ours.filter(isThere)).toEqual([])
+  expect(theirs.filter(isThere)).toEqual(theirs)
+  expect(await home.query('select claimed_by, attempts from snapshot')).toEqual([{ claimed_by: null, attempts: 0 }])
+})
+
+it('the claim of a page says whose hooks still work on it, what its crawl is, and where the latest other copy lies', async () => {
+  const url = 'http://127.0.0.1:9/'
+  const [first, second, third] = [
+    await queuedPages(home, [url]),
+    await queuedPages(home, [url]),
+    await queuedPages(home, [url]),
+  ]
+  const runnerId = registry.ownId
+  await registry.announce({ runnerId }) // Which makes the term.
+  const owner = { home: registry.home, processId: runnerId, term: 1 }
+  const hookOf = async (snapshotId: string, dataDirId = registry.home.dataDirId) => {
+    const worker = await registry.announce({ processType: 'worker', parentId: runnerId, runnerId })
+    const hook = await registry.announce({ processType: 'hook', parentId: worker, runnerId, snapshotId })
+    await home.query('update process set data_dir_id = $1 where id = $2', [dataDirId, hook])
+    return { worker, hook }
+  }
+  for (const { pages } of [first, second])
+    await home.query(
+      `update snapshot set status = 'sealed', outcome = 'archived', retry_at = null where id = any($1)`,
+      [pages],
+    )
+  await home.query(
+    `update snapshot set status = 'sealed', outcome = 'failed', cause = 'x', retry_at = null where id = any($1)`,
+    [(await queuedPages(home, [url])).pages],
+  )
+  const former = await hookOf(third.pages[0]!)
+  await hookOf(third.pages[0]!, uuidv7())
+  await hookOf(second.pages[0]!)
+  const ended = await hookOf(third.pages[0]!)
+  await home.query(`update process set status = 'exited', ended_at = now() where id = $1`, [ended.hook])
+  await home.query(
+    `update crawl set claimed_by = $1, claim_token = $1, max_size = 7, unable = '{"wget": "why"}' where id = $2`,
+    [runnerId, third.crawl],
+  )
+  const [folder] = await home.query<{ output_dir: string }>('select output_dir from snapshot where id = any($1)', [
+    second.pages,
+  ])
+  const claim = await snapshotQueue(owner, runnerId, {}).next()
+  expect(claim).toMatchObject({ id: third.pages[0], row: { url } })
+  expect(claim?.row.before).toMatchObject({
+    crawl: { id: third.crawl, max_size: 7, unable: { wget: 'why' }, config: expect.any(Object) },
+    former: [former.worker],
+    earlier: folder!.output_dir,
+  })
+})
+
+it('a former worker of a page is ended before the page is begun again', async () => {
+  const site = await startSite(1)
+  try {
+    await home.run(['add', '--index-only', '--plugins', 'html', `${site.url}/page-1.html`])
+    const [page] = await home.query<{ id: string; crawl_id: string }>('select id, crawl_id from snapshot')
+    const runner = home.start(['run'])
+    await eventually(() => runner.stderr.includes('leading'))
+    const runnerId = await home.value<string>(`select id from process where worker_type = 'worker_runner'`)
+    const values = { processType: 'worker', workerType: 'snapshot', runnerId } as const
+    const worker = await registry.start('sleep 1000', values)
+    const hook = { processType: 'hook', parentId: worker.row.id, runnerId, snapshotId: page!.id } as const
+    const pids = [worker.pid, (await registry.start('sleep 1000', hook)).pid]
+    await home.run(['crawl', 'resume', page!.crawl_id])
+    await eventually(() => home.value<boolean>(`select status = 'sealed' from snapshot`))
+    expect(pids.filter(isThere)).toEqual([])
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(0)
+  } finally {
+    await site.close()
+  }
+})

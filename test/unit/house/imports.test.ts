@@ -1,0 +1,106 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ROOT } from '../../support/program.ts'
+
+/** Rooms from the top down; those of one line stand side by side and do not know each other. */
+const STOREYS = [
+  ['main.ts'],
+  ['program.ts', 'complete.ts'],
+  ['cli'],
+  ['runner'],
+  ['workers'],
+  ['hooks', 'pages', 'demo'],
+  ['machines'],
+  ['processes'],
+  ['db', 'importers'],
+  ['engine'],
+  ['base'],
+]
+/** The same of the rooms within `workers`. */
+const WORKERS = [['entry.ts'], ['page', 'crawl', 'adopt'], ['sequence'], ['repair'], ['index'], ['supervise']]
+const src = join(ROOT, 'src')
+
+/** One import of a file of ours by another, types included. Circles are biome's to find (noImportCycles). */
+interface Edge {
+  readonly from: string
+  readonly to: string
+}
+
+const files = globSync('**/*.ts', { cwd: src })
+const edges = files.flatMap(edgesOf)
+
+function edgesOf(from: string): Edge[] {
+  const code = readFileSync(join(src, from), 'utf8').replace(/^\s*(\/\/|\*|\/\*).*$/gm, '')
+  const found = code.matchAll(/\b(?:import|export)\b[^;'`]*?'(\.\.?\/[^'\n]*\.ts)'/g)
+  return [...found].map(([, target]) => ({ from, to: relative(src, join(src, dirname(from), target!)) }))
+}
+
+const roomOf = (file: string) => file.split('/')[0]!
+const storeyOf = (file: string) => STOREYS.findIndex((rooms) => rooms.includes(roomOf(file)))
+const written = ({ from, to }: Edge) => `${from} imports ${to}`
+
+describe('imports', () => {
+  it('are seen by this test, each of a file that is there', () => {
+    expect(files.length).toBeGreaterThan(100)
+    for (const file of files) {
+      const mentioned = readFileSync(join(src, file), 'utf8').match(/'\.\.?\/[^'\n]*\.ts'/g)?.length ?? 0
+      expect(edges.filter(({ from }) => from === file).length, file).toBe(mentioned)
+    }
+    expect(edges.filter(({ to }) => !files.includes(to)).map(written)).toEqual([])
+    const rooms = new Set(files.map(roomOf))
+    expect(
+      [...rooms].filter((room) => room !== 'plugins' && !STOREYS.flat().includes(room)),
+      'rooms without a storey',
+    ).toEqual([])
+  })
+
+  it('between rooms go down only', () => {
+    const up = edges.filter(({ from, to }) => {
+      if (roomOf(from) === roomOf(to) || roomOf(from) === 'plugins' || roomOf(to) === 'plugins') return false
+      return storeyOf(to) <= storeyOf(from)
+    })
+    expect(up.map(written)).toEqual([])
+  })
+
+  it('go down only between the rooms of the workers, too', () => {
+    const within = edges.filter(({ from, to }) => roomOf(from) === 'workers' && roomOf(to) === 'workers')
+    const [roomIn, storeyIn] = [
+      (file: string) => file.split('/')[1]!,
+      (file: string) => WORKERS.findIndex((rooms) => rooms.includes(file.split('/')[1]!)),
+    ]
+    expect(within.length).toBeGreaterThan(80)
+    const wrong = within.filter(
+      ({ from, to }) => storeyIn(from) < 0 || (roomIn(from) !== roomIn(to) && storeyIn(to) <= storeyIn(from)),
+    )
+    expect(wrong.map(written)).toEqual([])
+  })
+
+  it('of what only ArchiveBox’s suite needs lead from hooks to it, never back', () => {
+    const isUpstream = (file: string) => file.startsWith('hooks/upstream/')
+    const touching = edges.filter(({ from, to }) => roomOf(from) === 'hooks' && isUpstream(to) !== isUpstream(from))
+    expect(touching.some(({ to }) => isUpstream(to))).toBe(true)
+    expect(touching.filter(({ from, to }) => isUpstream(from) && roomOf(to) === 'hooks').map(written)).toEqual([])
+  })
+
+  it('of a plugin are its own files, what plugins share, the leaves, and what reads lists', () => {
+    const folderOf = (file: string) => file.split('/').slice(0, 2).join('/')
+    const wrong = edges.filter(({ from, to }) => {
+      if (roomOf(from) !== 'plugins') return false
+      const allowed = folderOf(from) === 'plugins/base' ? ['plugins/base'] : [folderOf(from), 'plugins/base']
+      return !['base', 'importers'].includes(roomOf(to)) && !allowed.includes(folderOf(to))
+    })
+    expect(wrong.map(written)).toEqual([])
+  })
+
+  it('of plugins are nobody’s: they are executables; their common base serves all others that visit pages', () => {
+    const wrong = edges.filter(({ from, to }) => {
+      if (roomOf(to) !== 'plugins' || roomOf(from) === 'plugins') return false
+      const visits =
+        ['hooks/host.ts', 'hooks/built-in.ts', 'workers/page/robots.ts'].includes(from) ||
+        from.startsWith('cli/persona/')
+      return !(visits && to.startsWith('plugins/base/'))
+    })
+    expect(wrong.map(written)).toEqual([])
+  })
+})

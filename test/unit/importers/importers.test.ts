@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest'
+import { entriesIn, row } from '../../support/entries.ts'
+import { EXPORTS } from '../../support/exports.ts'
+
+const urls = async (list: string | Buffer) =>
+  (await entriesIn(list)).map((found) => ('url' in found ? found.url : found))
+
+describe('an export', () => {
+  it.each(Object.entries(EXPORTS))(
+    'of %s is found out and read whole, however it is cut',
+    async (_, { list, entries }) => {
+      for (const pieces of [65_536, 1, 7, 64])
+        expect((await entriesIn(list, undefined, pieces)).map(row)).toEqual(entries)
+    },
+  )
+})
+
+describe('text', () => {
+  it.each([
+    ['example.com', ['https://example.com']],
+    ['localhost:8000/x 10.0.0.1, foo.org', ['http://localhost:8000/x', 'http://10.0.0.1', 'https://foo.org']],
+    ['"https://a.example/x",', ['https://a.example/x']],
+    ['see (https://b.example/y_(z)), and www.c.example.', ['https://b.example/y_(z)', 'https://www.c.example']],
+    ['[a](https://md.example/a)', ['https://md.example/a']],
+    ['\u201chttps://q.example/\u201d said he', ['https://q.example/']],
+    ['# https://comment.example', []],
+    ['nothing here', ['nothing here']],
+    ['javascript:alert(1)', ['javascript:alert(1)']],
+    ['file:///etc/passwd', ['file:///etc/passwd']],
+    ['me@example.com', ['me@example.com']],
+  ])('%s', async (line, expected) => {
+    expect(await urls(`${line}\n`)).toEqual(expected)
+  })
+
+  it('has its lines counted, whatever ends them', async () => {
+    const found = await entriesIn('a.example\r\nb.example\rc.example\n\nd.example')
+    expect(found.map(({ line }) => line)).toEqual([1, 2, 3, 5])
+  })
+})
+
+describe('an encoding', () => {
+  const list = 'https://\u00fc.example/\u00e4\nhttps://b.example/\u20ac\n'
+  const utf16be = Buffer.from(list, 'utf16le').swap16()
+  it.each([
+    ['UTF-8', Buffer.from(list)],
+    ['UTF-8 with its mark', Buffer.from(`\ufeff${list}`)],
+    ['UTF-16', Buffer.from(`\ufeff${list}`, 'utf16le')],
+    ['UTF-16 without its mark', Buffer.from(list, 'utf16le')],
+    ['UTF-16 the other way round', utf16be],
+  ])('%s is found out', async (_, bytes) => {
+    for (const pieces of [65_536, 1, 3])
+      expect((await entriesIn(bytes, undefined, pieces)).map(row)).toEqual([
+        { url: 'https://\u00fc.example/\u00e4' },
+        { url: 'https://b.example/\u20ac' },
+      ])
+  })
+
+  it('that is not UTF-8 is what the text declares, else windows-1252, also when it shows late', async () => {
+    const late = 'https://a.example/\n'.repeat(10_000)
+    const latin = Buffer.from(`${late}https://a.example/\u00e9\n`, 'latin1')
+    expect((await entriesIn(latin)).at(-1)).toMatchObject({ url: 'https://a.example/\u00e9' })
+    const greek = Buffer.concat([
+      Buffer.from('<?xml version="1.0" encoding="iso-8859-7"?><rss><item><link>https://a.example</link><title>'),
+      Buffer.from([0xe1]),
+      Buffer.from('</title></item></rss>'),
+    ])
+    expect((await entriesIn(greek)).map(row)).toEqual([{ url: 'https://a.example', title: '\u03b1' }])
+  })
+})
+
+describe('broken JSON', () => {
+  const entry = (n: number) => `{"href":"https://${n}.example/","description":"T","extended":"","tags":""}`
+  const broken = [
+    '{"href":"https://x.example/", "description":,"tags":""}',
+    '{"href":"https://x.example/","description":"T}',
+    '{"href":"https://x.example/","extended":',
+    '{"href":"https://x.example/","tags":[}',
+    'href":"https://x.example/"}',
+    'nothing',
+  ]
+  it.each(broken)('costs one entry of a list, and its line is named: %s', async (line) => {
+    const lines = [`[${entry(1)}`, entry(2), line, entry(4), `${entry(5)}]`]
+    for (const pieces of [65_536, 5]) {
+      const found = await entriesIn(
+        lines.join(',\n').replace(`${line},`, line.endsWith('}') ? `${line},` : line),
+        'json',
+        pieces,
+      )
+      expect(found.filter((each) => 'broken' in each).map((each) => each.line)).toEqual([3])
+      expect(found.flatMap((each) => ('url' in each ? each.url : []))).toEqual(
+        [1, 2, 4, 5].map((n) => `https://${n}.example/`),
+      )
+    }
+  })
+
+  it.each(broken.filter((line) => !line.startsWith('href')))('costs one line of JSON lines: %s', async (line) => {
+    const found = await entriesIn([entry(1), line, entry(3)].join('\n'), 'jsonl')
+    expect(found.filter((each) => 'broken' in each || !each.url.startsWith('https://'))).toHaveLength(1)
+    expect(found).toHaveLength(3)
+  })
+
+  it('that was cut off is named, with all before it', async () => {
+    const found = await entriesIn(`[${entry(1)},\n${entry(2)},\n{"href":"https:`)
+    expect(found.map(row)).toMatchObject([{ url: 'https://1.example/' }, { url: 'https://2.example/' }, { broken: 3 }])
+    const whole = await entriesIn(`[${entry(1)},\n${entry(2)}\n`)
+    expect(whole.map(row)).toMatchObject([{ url: 'https://1.example/' }, { url: 'https://2.example/' }, { broken: 3 }])
+  })
+})
+
+describe('CSV', () => {
+  it('may have lines in a field, other separators, and no names', async () => {
+    const semicolons = 'Title;URL\n"two\nlines; one field";https://a.example/\nlast;https://b.example/\n'
+    expect(await entriesIn(semicolons)).toMatchObject([
+      { url: 'https://a.example/', title: 'two\nlines; one field' },
+      { url: 'https://b.example/', line: 4 },
+    ])
+    expect(await urls('title\turl\nx\thttps://c.example/\n')).toEqual(['https://c.example/'])
+    expect((await entriesIn('https://d.example/,"A, B"\n')).map(row)).toEqual([
+      { url: 'https://d.example/', title: 'A, B' },
+    ])
+  })
+
+  it.each([
+    ['to the end', '"never', 'y'],
+    ['before another one', '"never', '"y"'],
+    ['before one with lines in it', '"never', '"y\n, z"'],
+  ])('with a quote that is not closed, %s, is named, and loses no row', async (_, title, next) => {
+    const rows = [`https://b.example/,${title}`, `https://c.example/,${next}`, 'd.example,']
+    const list = `url,title\nhttps://a.example/,x\n${rows.join('\n')}\n`
+    for (const pieces of [65_536, 7]) {
+      const found = await entriesIn(list, 'csv', pieces)
+      expect(found.filter((each) => 'broken' in each)[0]).toMatchObject({ line: 3 })
+      expect(found.filter((each) => 'url' in each && each.url !== '').map(row)).toEqual([
+        { url: 'https://a.example/', title: 'x' },
+        { url: 'https://b.example/', title: 'never' },
+        expect.objectContaining({ url: 'https://c.example/' }),
+        { url: 'https://d.example' },
+      ])
+    }
+  })
+
+  it('with many that are not closed loses no row either', async () => {
+    const rows = Array.from({ length: 101 }, (_, n) => `https://${n}.example/,"never`)
+    const found = await entriesIn(`url,title\n${rows.join('\n')}`, 'csv')
+    expect(found.flatMap((each) => ('url' in each ? each.url : []))).toEqual(rows.map((each) => each.split(',')[0]))
+    expect(found.flatMap((each) => ('url' in each ? each.line : []))).toEqual(rows.map((_, at) => at + 2))
+  })
+
+  it('may have a quote at the beginning of a field with lines', async () => {
+    const list = 'url,title\nhttps://a.example/,"""so""\nhe said"\n'
+    expect((await entriesIn(list, 'csv')).map(row)).toEqual([{ url: 'https://a.example/', title: '"so"\nhe said' }])
+  })
+})
