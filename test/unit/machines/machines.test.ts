@@ -1,5 +1,5 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { withGraphs } from '../../../scripts/draw-machines.ts'
 import { finalStates, type Machine, workStates } from '../../../src/engine/machine.ts'
@@ -163,10 +163,10 @@ it('every test that the READMEs of machines and workers name for the seeds is th
   for (const room of ['machines', 'workers']) {
     const readme = readFileSync(join(ROOT, 'src', room, 'README.md'), 'utf8')
     const seeds = readme.slice(readme.indexOf('## The names of the seed'))
-    const rows = [...seeds.matchAll(/;\s+test\s+([\w-]+(?:,\s+[\w-]+)*)$/gm)]
+    const rows = [...seeds.matchAll(/;\s+test\s+([\w/-]+(?:,\s+[\w/-]+)*)$/gm)]
     const names = new Set(rows.flatMap(([, cell]) => cell!.split(/,\s+/)))
     const files = globSync('{unit,integration,crash}/*/*.test.ts', { cwd: join(ROOT, 'test') })
-    const isThere = (name: string) => files.some((file) => basename(file, '.test.ts') === name)
+    const isThere = (name: string) => files.some((file) => file.endsWith(`/${name}.test.ts`))
     expect(names.size).toBeGreaterThan(10)
     expect([...names].filter((name) => !isThere(name))).toEqual([])
   }
