@@ -4,7 +4,7 @@ import { withPrograms } from './bare-path.ts'
 import type { TestHome } from './homes.ts'
 import { NODE, PROGRAM } from './program.ts'
 
-export const SCRIPT = withPrograms('script')
+export const SCRIPT = withPrograms('script', 'stty')
 
 /** Why there is no terminal to test on; false where there is one. */
 export const noTerminal =

@@ -1,0 +1,73 @@
+import { readFileSync, realpathSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import type { TestHome } from '../homes.ts'
+import { NODE, ROOT } from '../program.ts'
+
+const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+const ZEROS = (found: string) => found.replaceAll(/\d/g, '0')
+const VERSION = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version
+const HOST = escaped(hostname())
+
+/**
+ * What differs from run to run and from machine to machine, and what stands for it. As few as can be: what is hidden
+ * here, nobody sees change.
+ */
+const DIFFERENT: readonly (readonly [RegExp, (found: string) => string])[] = [
+  // Times and dates, of paths, too.
+  [/\b20\d\d-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?/g, ZEROS],
+  [/(?<=\/)20\d{6}(?=\/)/g, ZEROS],
+  [/^ *\d\d:\d\d:\d\d /gm, ZEROS],
+  [/(?<="created":)\d{13}/g, ZEROS],
+  [/(?<=(ADD_DATE|LAST_MODIFIED)=")\d+/g, ZEROS],
+  // How old and how long: in a column of a table, which keeps its width, and in a sentence.
+  [/(?<= {2})\d+ (s|min)(?= {2}(?! ))/g, (found) => (found.endsWith('s') ? 'N s'.padStart(found.length) : 'N s  ')],
+  [/(?<= {2})\d+ (s|min)(?= {3})/g, (found) => 'N s'.padEnd(found.length)],
+  [/(?<=\b(in|for|pid \d+,) )\d+(\.\d+)? (s|min)\b/g, () => 'N s'],
+  [/(?<=\bafter )\d+\.\d s\b/g, () => 'N s'],
+  [/"oldest_due_age_s":(null|[\d.]+)/g, () => '"oldest_due_age_s":N'],
+  [/(?<="heartbeat_age_s":|"rss_bytes":|"elapsed_s":)[\d.]+/g, () => 'N'],
+  // Processes.
+  [/(?<="pid":)\d+/g, () => 'N'],
+  [/\bpid \d+/g, () => 'pid N'],
+  // The machine.
+  [new RegExp(`(?<="hostname":")${HOST}(?=")`, 'g'), () => 'HOST'],
+  [new RegExp(`\\b${HOST}(?= \\(here\\))`, 'g'), () => 'HOST'],
+  [/(?<="os_platform":")\w+/g, () => 'SYSTEM'],
+  [/(?<="os_arch":")\w+/g, () => 'ARCH'],
+  [new RegExp(`\\b${process.platform} ${process.arch}\\b`, 'g'), () => 'SYSTEM ARCH'],
+  [/(?<="free_bytes":)\d+/g, () => 'N'],
+  [/\d+(\.\d+)? [kMGT]B free/g, () => 'N GB free'],
+  [/(?<="key":"MAX_CRAWL_WORKERS".*"default":)\d+/g, () => 'CORES'],
+  [/^.*"key":"HOOK_USER".*\n/gm, () => ''],
+  // What a runner sees of the machine, some time after its start.
+  [/^.*( runner +|"message":"|runner proc--\d\d: )(memory|\/dev\/shm|descriptors|network|plugins): .*\n/gm, () => ''],
+  // A backup is packed, and has a row of each process.
+  [/(?<="type":"Backup".*"size":)\d+(,"sha256":")\w+/g, () => 'N,"sha256":"N'],
+  [/(?<="type":"Backup".*"process":)\d+/g, () => 'N'],
+  [/\(\d+ rows\)( in \S+ \([\d.]+ kB\))?/g, () => '(N rows)'],
+  // The database server.
+  [/(?<="server_version":")[\d.]+/g, () => 'N'],
+  [/(?<=^ *server_version +)[\d.]+/gm, () => 'N'],
+  [/(?<="size_bytes":|^ *size_bytes +)\d+/gm, () => 'N'],
+  [/PostgreSQL [\d.]+, [\d.]+ MB/g, () => 'PostgreSQL N, N MB'],
+]
+
+/** Makes a text the same in every run and on every machine, as far as its places go. */
+export function sameEverywhere(text: string, { dataDir, databaseUrl }: TestHome, desk: string): string {
+  const database = new URL(databaseUrl).pathname.slice(1)
+  const node = realpathSync(NODE)
+  const same = text
+    .replaceAll(dataDir, '/data')
+    .replaceAll(desk, '/desk')
+    .replaceAll(/\/[^\s"']*\/abx-test-\w{6}(?=\/)/g, '/original') // What the copy was copied from.
+    .replaceAll(node, '/node')
+    .replaceAll(NODE, '/node')
+    .replaceAll(ROOT.replace(/\/$/, ''), '/program')
+    .replaceAll(new RegExp(`postgres(ql)?://[^\\s"']*${database}`, 'g'), 'postgres://DATABASE')
+    .replaceAll(database, 'DATABASE')
+    .replaceAll(/(?<=127\.0\.0\.1[:_])\d{4,5}\b/g, '33333')
+    .replaceAll(/(?<=127\.0\.0\.1:)\d+(?=…)/g, (found) => '3'.repeat(found.length))
+    .replaceAll(new RegExp(`\\b${escaped(VERSION)}\\b`, 'g'), 'VERSION')
+  return DIFFERENT.reduce((so, [pattern, stand]) => so.replaceAll(pattern, stand), same)
+}
