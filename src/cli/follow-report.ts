@@ -19,7 +19,7 @@ import { printRecord, printText, terminal, wantsJson } from './terminal.ts'
 const NAMED = 100
 
 /** How a crawl that is sealed went, where it lies, what to do about it; and the exit code, 10 when some page failed. */
-export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow): Promise<void> {
+export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow): Promise<number> {
   const [[progress], firstPage, plugins, skipped] = await Promise.all([
     crawlProgress(home.db, { crawlId: crawl.id }),
     onlyPageOf(home.db, crawl.id),
@@ -62,7 +62,7 @@ export async function report(home: Home, options: GlobalOptions, crawl: CrawlRow
     })
   // On a terminal it has just been said.
   else if (options.quiet || !process.stderr.isTTY) printText(`${dir}\n`)
-  if (counts.failed > 0 || total === 0) process.exitCode = EXIT.partial
+  return counts.failed > 0 || total === 0 ? EXIT.partial : EXIT.ok
 }
 
 const MADE = 'made:      '

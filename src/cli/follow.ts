@@ -1,3 +1,4 @@
+import type { Archive } from '../app/archive.ts'
 import { Bell, sleep } from '../base/abort.ts'
 import { AppError, EXIT } from '../base/errors.ts'
 import { endText, type LineIds } from '../base/log.ts'
@@ -8,7 +9,6 @@ import { SealedPages } from '../db/sealed-pages.ts'
 import { explainDatabaseError, isDatabaseAway } from '../db/trouble.ts'
 import { commandOwnsForegroundRunner, liveRunnerProcesses, ownerOf } from '../runner/ownership.ts'
 import { report } from './follow-report.ts'
-import type { OpenHome } from './home.ts'
 import { LiveView } from './live-view.ts'
 import type { GlobalOptions } from './options.ts'
 import type { OwnRunner } from './own-runner.ts'
@@ -38,10 +38,10 @@ export interface Follower {
 
 /**
  * Follows a crawl until it is sealed, says how each page ended, and reports where its pages lie. With `run`, a runner
- * for this crawl is started whenever there is none. Sets the exit code: 10 when some page failed, 130 when a signal
- * ended it before.
+ * for this crawl is started whenever there is none.
+ * @returns the exit code: 10 when some page failed, 130 when a signal ended it before
  */
-export async function follow(open: OpenHome, options: GlobalOptions, by: Follower): Promise<void> {
+export async function follow(open: Archive, options: GlobalOptions, by: Follower): Promise<number> {
   const { home } = open
   const { runner } = by
   const { crawlId } = runner
@@ -63,8 +63,8 @@ export async function follow(open: OpenHome, options: GlobalOptions, by: Followe
     const crawl = await untilSealed(open, options, by, { view, bell, stop: interrupt.signal })
     view?.end()
     if (crawl) return await report(home, options, crawl)
-    process.exitCode = EXIT.interrupted
     terminal.say(`stopped before the end; ${onStderr.bold('archivebox-ts run')} goes on with crawl ${crawlId}`)
+    return EXIT.interrupted
   } finally {
     unlisten()
     view?.end()
@@ -84,7 +84,7 @@ interface Following {
  * @returns the crawl; undefined when it was stopped before
  */
 async function untilSealed(
-  open: OpenHome,
+  open: Archive,
   options: GlobalOptions,
   by: Follower,
   { view, bell, stop }: Following,
@@ -132,7 +132,7 @@ async function untilSealed(
       // A runner of ours brings it back, or says what is wrong; nobody waits for ever without one.
       if (runner.isAlive) await sleep(AWAY_LOOK_MS)
       else if (stop.aborted) throw explainDatabaseError(error, home.databaseUrl)
-      else await open.untilBack()
+      else await open.untilBack(stop)
     }
   }
 }

@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { EXIT } from '../base/errors.ts'
 import { onStopSignals } from '../base/stop-signals.ts'
 
@@ -24,12 +23,6 @@ export class Interrupts {
     return this.#interrupt.signal
   }
 
-  /** Resolves when a signal that came while we were busy has been heard: until then it waits in the event loop. */
-  async heard(): Promise<void> {
-    await turn() // Of this round of the loop, which may have looked for signals before.
-    await turn()
-  }
-
   /** From now on signals do what they did before; not once one has come, for the process is leaving. */
   end(): void {
     if (!this.signal.aborted) this.#unlisten()
@@ -41,5 +34,15 @@ export class Interrupts {
     this.#last = now
     if (this.signal.aborted) process.exit(EXIT.interrupted)
     this.#interrupt.abort()
+  }
+}
+
+/** Does `work`, which a signal asks to leave in order. */
+export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const interrupts = new Interrupts()
+  try {
+    return await work(interrupts.signal)
+  } finally {
+    interrupts.end()
   }
 }

@@ -1,3 +1,4 @@
+import { type Work, workOf } from '../app/status/work.ts'
 import { Bell } from '../base/abort.ts'
 import type { Settings } from '../base/config.ts'
 import type { Home } from '../db/home.ts'
@@ -6,10 +7,9 @@ import { cutEnd } from './screen/fit.ts'
 import { wrapped } from './screen/flow.ts'
 import { onStderr } from './screen/palette.ts'
 import { loadWidths, WIDE } from './screen/width.ts'
-import { type Work, workLines } from './screen/work.ts'
+import { workLines } from './screen/work.ts'
 import { terminal } from './terminal.ts'
 import { Waits } from './waits.ts'
-import { workOf } from './work.ts'
 
 /** So often it looks, and counts seconds up. */
 const LOOK_MS = 1_000

@@ -1,3 +1,4 @@
+import { isSparedByBrowser } from '../app/browser-here.ts'
 import { quietMs } from '../base/quiet-ms.ts'
 import { type HookEvent, type HookSettings, isEnabled, type Plugin, selectHooks } from '../hooks/discover.ts'
 import { lackingPlugins } from '../hooks/required-plugins.ts'
@@ -12,7 +13,6 @@ import {
   type Wanted,
 } from '../hooks/upstream/search.ts'
 import { searchByAsking } from '../hooks/upstream/search-by-asking.ts'
-import { isSparedByBrowser } from './browser-here.ts'
 
 /** A person waits. */
 const VERSION_MS = 1_000

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { described, ENVIRONMENT, readSetting } from '../base/config.ts'
 import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
 import { VERSION } from '../base/version.ts'
@@ -6,6 +6,7 @@ import type { GivenOptions } from './options.ts'
 import { legible } from './screen/clean.ts'
 import { type Asking, atTheDoor } from './settings.ts'
 import { sayError, terminal } from './terminal.ts'
+import { Verb } from './verb.ts'
 import { isPage, verbAt } from './verb-at.ts'
 
 const LEAVE_MS = 500
@@ -49,7 +50,7 @@ function unexpected(error: unknown): AppError {
 
 /** The program without its verbs: what all of them understand. */
 export function rootCommand(): Command {
-  const root = new Command('archivebox-ts')
+  const root = new Verb('archivebox-ts')
   root
     .description('Archives web pages and never loses its place.')
     .version(VERSION)
@@ -84,5 +85,5 @@ Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or co
 }
 
 export function askedBy(root: Command): Asking {
-  return async (makes, whenPlaced) => await atTheDoor(root.opts<GivenOptions>(), makes, whenPlaced)
+  return async (makes) => await atTheDoor(root.opts<GivenOptions>(), makes)
 }

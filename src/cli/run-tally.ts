@@ -1,10 +1,11 @@
 import { join } from 'node:path'
+import { duration } from '../base/duration.ts'
 import type { LogLine } from '../base/log.ts'
 import { onlyPageOf } from '../db/crawl-progress.ts'
 import { crawlById } from '../db/crawls.ts'
 import type { FailureGroup } from '../db/failures.ts'
 import type { Home } from '../db/home.ts'
-import { duration, many, shortId } from './format.ts'
+import { many, shortId } from './format.ts'
 import { failuresText, type Outcomes, outcomesText } from './outcomes.ts'
 import { onStderr, PLAIN } from './screen/palette.ts'
 

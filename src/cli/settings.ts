@@ -1,14 +1,5 @@
 import { join, resolve } from 'node:path'
-import {
-  ENVIRONMENT,
-  readSetting,
-  SETTINGS,
-  type Setting,
-  type Settings,
-  settingsOf,
-  strongest,
-  type Texts,
-} from '../base/config.ts'
+import { ENVIRONMENT, readSetting, SETTINGS, type Setting, settingsOf, strongest, type Texts } from '../base/config.ts'
 import { CONFIG_FILE, readConfigFile } from '../base/config-file.ts'
 import { isDataDir } from '../base/data-dir.ts'
 import { MACHINES, machineFile, machineGuid, readMachineFile } from '../base/machine-file.ts'
@@ -29,11 +20,8 @@ export interface Asked extends GlobalOptions {
   readonly sources: readonly Source[]
 }
 
-/** Where the data is. */
-export type Place = Pick<Settings['config'], 'DATA_DIR' | 'DATABASE_URL'>
-
 /** What a verb of this program is asked for, once the line is parsed; see `atTheDoor`. */
-export type Asking = (makes: boolean, whenPlaced?: (place: Place) => Promise<void>) => Promise<Asked>
+export type Asking = (makes: boolean) => Promise<Asked>
 
 /** Settings as written, and where. */
 export interface Source {
@@ -47,13 +35,8 @@ export interface Source {
  * Reads the settings, once, before anything is done: the command line wins over the environment, that over those of the
  * machine, and these over archivebox.toml.
  * @param makes does this verb make a data dir where there is none?
- * @param whenPlaced told where the data is as soon as that is known
  */
-export async function atTheDoor(
-  given: GivenOptions,
-  makes: boolean,
-  whenPlaced?: (place: Place) => Promise<void>,
-): Promise<Asked> {
+export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<Asked> {
   const problems = new Problems()
   const commandLine: Texts = {
     DATA_DIR: given.dataDir,
@@ -74,7 +57,6 @@ export async function atTheDoor(
   ]
   const texts = strongest(...sources.map((source) => source.texts))
   const settings = settingsOf(texts)
-  await whenPlaced?.(settings.config)
   const known = new KnownSettings(findPlugins(pluginTrees(dataDir, texts)))
   for (const [name, text] of Object.entries(texts)) {
     const why = text === undefined ? undefined : known.refusal(name, text)

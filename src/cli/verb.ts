@@ -1,7 +1,21 @@
-import type { Command } from 'commander'
+import { Command } from 'commander'
+
+/** A command whose action answers with its exit code; none: 0. The only place that sets it, but for what is thrown. */
+export class Verb extends Command {
+  override createCommand(name?: string): Command {
+    return new Verb(name)
+  }
+
+  override action(act: (...args: never[]) => unknown): this {
+    return super.action(async (...args: unknown[]) => {
+      const code: unknown = await Reflect.apply(act, this, args)
+      if (typeof code === 'number') process.exitCode = code
+    })
+  }
+}
 
 /** A verb with the settings that commander does not hand down. Its examples are run by a test. */
-export function verb(parent: Command, name: string, description: string, examples: readonly string[] = []): Command {
+export function verb(parent: Command, name: string, description: string, examples: readonly string[] = []): Verb {
   const path = parent.parent ? `${parent.name()} ${name}` : name
   const command = parent
     .command(name)
@@ -10,7 +24,7 @@ export function verb(parent: Command, name: string, description: string, example
     .showHelpAfterError(`Try: archivebox-ts help ${path}`)
   if (examples.length > 0)
     command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}`)
-  return command
+  return command as Verb
 }
 
 /** Takes one more value of an option that may be repeated. */

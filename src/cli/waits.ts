@@ -1,10 +1,11 @@
 import type { Settings } from '../base/config.ts'
+import { duration } from '../base/duration.ts'
 import { crawlById } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import type { PageInWork } from '../db/pages-in-work.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { type Hook, selectHooks } from '../hooks/discover.ts'
-import { duration, many } from './format.ts'
+import { many } from './format.ts'
 import { discreet, oneLine } from './screen/clean.ts'
 import { cutUrl } from './screen/fit.ts'
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { sql } from 'kysely'
-import { workOf } from '../../src/cli/work.ts'
+import { workOf } from '../../src/app/status/work.ts'
 import { addUpCounts } from '../../src/db/counts.ts'
 import { crawlById } from '../../src/db/crawls.ts'
 import type { Home } from '../../src/db/home.ts'

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
+import { trustGiven } from '../../app/trust-given.ts'
 import { EXIT, messageOf, UsageError } from '../../base/errors.ts'
 import { placeInside } from '../../base/inside.ts'
 import type { UrlList } from '../../base/url-list.ts'
@@ -18,7 +19,6 @@ import type { GlobalOptions } from '../options.ts'
 import { oneLine } from '../screen/clean.ts'
 import { onStderr } from '../screen/palette.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { trustGiven } from '../trust-given.ts'
 
 /** Of what was not taken so many are named. */
 const NAMED = 10
@@ -32,13 +32,13 @@ export async function addArchiveBox(
   dir: string,
   limits: Limits,
   { isDry, byLinks }: { readonly isDry: boolean; readonly byLinks: boolean },
-): Promise<void> {
+): Promise<number> {
   const unread = new Set<string>()
   const collection = { ...(await collectionIn(resolve(dir), unread)), byLinks }
   if (isDry) return await sayPlan(options, collection, unread)
-  const open = await openHome(options, 'if-empty', (line) => terminal.say(line))
+  const open = await openHome(options, 'if-empty')
   try {
-    await asProcess(open.home, 'cli', async () => {
+    return await asProcess(open.home, 'cli', async () => {
       const adoption = await adoptCollection(open.home, collection, ({ read, taken }) =>
         terminal.live([`${read} snapshots read, ${taken} taken`]),
       )
@@ -50,8 +50,8 @@ export async function addArchiveBox(
       if (wantsJson(options))
         for (const id of [...adoption.crawls, ...(queued ? [queued.id] : [])])
           printRecord(crawlRecord((await crawlById(open.home.db, id))!))
-      if (adoption.refused.length + unread.size > 0) process.exitCode = EXIT.failed
       adoption.open.close()
+      return adoption.refused.length + unread.size > 0 ? EXIT.failed : EXIT.ok
     })
   } finally {
     await open.close()
@@ -123,7 +123,7 @@ function sayNotTaken(reasons: readonly string[]): void {
   if (reasons.length > NAMED) terminal.say(`${onStderr.yellow('not taken:')} ${reasons.length - NAMED} more like these`)
 }
 
-async function sayPlan(options: GlobalOptions, collection: Collection, unread: ReadonlySet<string>): Promise<void> {
+async function sayPlan(options: GlobalOptions, collection: Collection, unread: ReadonlySet<string>): Promise<number> {
   let [read, archived] = [0, 0]
   const refused: string[] = []
   for await (const snapshot of collection.snapshots()) {
@@ -143,5 +143,5 @@ async function sayPlan(options: GlobalOptions, collection: Collection, unread: R
   const lacking = [...refused, ...unread]
   sayNotTaken(lacking)
   terminal.say(`dry run: ${many(read, 'snapshot')}, ${archived} of them with files; nothing was written`)
-  if (lacking.length > 0) process.exitCode = EXIT.failed
+  return lacking.length > 0 ? EXIT.failed : EXIT.ok
 }

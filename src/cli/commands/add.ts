@@ -1,3 +1,5 @@
+import type { Archive } from '../../app/archive.ts'
+import { trustGiven } from '../../app/trust-given.ts'
 import { AddressFilter } from '../../base/address-filter.ts'
 import { strongest } from '../../base/config.ts'
 import { isDataDir } from '../../base/data-dir.ts'
@@ -8,7 +10,7 @@ import type { NewRow } from '../../db/new-process.ts'
 import { crawlRecord } from '../../db/records.ts'
 import type { Format } from '../../importers/formats.ts'
 import { many, shortId } from '../format.ts'
-import { asProcess, asProcessOf, type OpenHome, openHome } from '../home.ts'
+import { asProcess, asProcessOf, openHome } from '../home.ts'
 import { Intake, takeIn } from '../intake.ts'
 import { sayIntake, sayWrapped } from '../intake-summary.ts'
 import { type CrawlOptions, type Limits, limitsOf } from '../new-crawl.ts'
@@ -19,7 +21,6 @@ import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
 import { stopWithWrapper } from '../stop-with-wrapper.ts'
 import { printRecord, printText, terminal, wantsJson } from '../terminal.ts'
-import { trustGiven } from '../trust-given.ts'
 
 export interface AddOptions extends CrawlOptions {
   readonly file?: string
@@ -40,8 +41,8 @@ export const LINKED_PAGES = 1_000
 /** Whoever wants a page again wants it from its server. */
 const EVERYTHING_ANEW = 'REUSE_UNCHANGED=false'
 
-/** `add`: one crawl of these URLs. Without --run and --wait it only writes rows. */
-export async function add(options: Asked, args: readonly string[], verb: AddOptions): Promise<void> {
+/** `add`: one crawl of these URLs. Without --run and --wait it only writes rows. Answers with its exit code. */
+export async function add(options: Asked, args: readonly string[], verb: AddOptions): Promise<number> {
   if (verb.indexOnly && (verb.run || verb.wait || verb.demo))
     options.problems.add('--index-only archives nothing: there is nothing to --run, to --wait for or to show')
   const from = verb.fromArchivebox
@@ -77,14 +78,14 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
         `depth ${limits.maxDepth}: at most ${LINKED_PAGES} pages that are linked to; --max-urls sets another limit, ` +
           'of all pages, 0 none',
       )
-    await queue(options, intake, { ...limits, maxUrls }, verb)
+    return await queue(options, intake, { ...limits, maxUrls }, verb)
   } finally {
     intake.close()
     await demo?.close()
   }
 }
 
-async function queue(options: GlobalOptions, intake: Intake, limits: Limits, verb: AddOptions): Promise<void> {
+async function queue(options: GlobalOptions, intake: Intake, limits: Limits, verb: AddOptions): Promise<number> {
   const all = intake.list()
   // Whoever follows links needs the pages that they are on.
   const isAgain = verb.again === true || verb.demo === true || limits.maxDepth > 0
@@ -94,12 +95,12 @@ async function queue(options: GlobalOptions, intake: Intake, limits: Limits, ver
   if (verb.run && !verb.dryRun) runner.startAhead()
   try {
     const isBrief = !verb.run && !verb.wait
-    const open = await openHome(options, verb.dryRun ? 'never' : 'if-empty', (line) => terminal.say(line), { isBrief })
+    const open = await openHome(options, verb.dryRun ? 'never' : 'if-empty', { isBrief })
     try {
       runner.mayOpen()
       const fresh = isAgain ? { list: all, archived: 0 } : await newUrls(open.home.db, all)
-      if (verb.dryRun) sayPlan(options, intake, limits, fresh)
-      else await addNew(open, options, intake, limits, fresh, verb, runner)
+      if (verb.dryRun) return sayPlan(options, intake, limits, fresh)
+      return await addNew(open, options, intake, limits, fresh, verb, runner)
     } finally {
       await open.close()
     }
@@ -109,20 +110,20 @@ async function queue(options: GlobalOptions, intake: Intake, limits: Limits, ver
 }
 
 async function addNew(
-  open: OpenHome,
+  open: Archive,
   options: GlobalOptions,
   intake: Intake,
   limits: Limits,
   fresh: NewUrls,
   verb: AddOptions,
   runner: OwnRunner,
-): Promise<void> {
+): Promise<number> {
   const { crawlId, commandId } = runner
   const { list } = fresh
-  const work = async (row?: NewRow) => {
+  const work = async (row?: NewRow): Promise<number> => {
     if (list === undefined) {
       sayIntake(options, intake, fresh)
-      return endBroken(intake)
+      return codeOf(intake)
     }
     const crawl = { ...limits, list }
     trustGiven(options.known, open.home.dataDir, crawl.config)
@@ -134,28 +135,28 @@ async function addNew(
     if (verb.run || verb.wait) {
       terminal.json = options.json === true
       terminal.ids = { crawl_id: crawlId, process_id: commandId }
-      await (await import('../follow.ts')).follow(open, options, { runner, run: verb.run === true })
-    } else if (wantsJson(options)) printRecord(crawlRecord(queued))
+      const followed = await (await import('../follow.ts')).follow(open, options, { runner, run: verb.run === true })
+      return followed === EXIT.ok ? codeOf(intake) : followed
+    }
+    if (wantsJson(options)) printRecord(crawlRecord(queued))
     else if (verb.indexOnly)
       terminal.say(
         `listed ${counted(list)}; ${onStderr.bold(`archivebox-ts crawl resume ${shortId(queued.id)}`)} archives them`,
       )
     else
       terminal.say(`queued ${counted(list)} as crawl ${queued.id}; ${onStderr.bold('archivebox-ts run')} works on it`)
-    endBroken(intake)
+    return codeOf(intake)
   }
   // With its crawl, a process is written by one statement. Not one that a runner has to know before.
   const registered = list === undefined || verb.indexOnly || verb.run ? asProcess : asProcessOf
   // Only one that wants a runner counts as a command that may own it.
-  await registered(open.home, verb.run ? 'add' : 'cli', work, commandId)
+  return await registered(open.home, verb.run ? 'add' : 'cli', work, commandId)
 }
 
 /** A list that is damaged is a failure, whatever came of the rest of it. */
-function endBroken({ broken }: Intake): void {
-  if (broken > 0) process.exitCode ||= EXIT.failed
-}
+const codeOf = ({ broken }: Intake): number => (broken > 0 ? EXIT.failed : EXIT.ok)
 
-function sayPlan(options: GlobalOptions, intake: Intake, { tags, maxDepth }: Limits, fresh: NewUrls): void {
+function sayPlan(options: GlobalOptions, intake: Intake, { tags, maxDepth }: Limits, fresh: NewUrls): number {
   const parts = fresh.list?.parts() ?? []
   for (const part of parts) {
     const lines = urlsOfPart(part).map(({ url, details }) =>
@@ -165,7 +166,7 @@ function sayPlan(options: GlobalOptions, intake: Intake, { tags, maxDepth }: Lim
   }
   sayIntake(options, intake, fresh)
   terminal.say(`dry run: ${counted(fresh.list)}, depth ${maxDepth}; nothing was written`)
-  endBroken(intake)
+  return codeOf(intake)
 }
 
 function planned(

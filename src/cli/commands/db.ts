@@ -1,5 +1,9 @@
 import { realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { type BareDatabase, withBareDatabase } from '../../app/open/bare-database.ts'
+import { believeOlder } from '../../app/open/believe-older.ts'
+import { Door, databaseWaitMs } from '../../app/open/door.ts'
+import { giveUp } from '../../app/open/give-up.ts'
 import { openDataDir } from '../../base/data-dir.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
 import { inspectBackup } from '../../db/backup/backup-file.ts'
@@ -12,10 +16,8 @@ import { serverSize } from '../../db/server-identity.ts'
 import { explainDatabaseError, maskPassword } from '../../db/trouble.ts'
 import type { KnownSettings } from '../../hooks/known-settings.ts'
 import { settleRestored } from '../../machines/queues.ts'
-import { withBareDatabase } from '../bare-database.ts'
-import { believeOlder } from '../believe-older.ts'
-import { Door, databaseWaitMs } from '../door.ts'
-import { giveUp } from '../give-up.ts'
+import { interruptible } from '../interrupts.ts'
+import { sayOnTheWay } from '../on-the-way.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 import { untilStopped } from './restore.ts'
@@ -32,11 +34,16 @@ export async function dbUrl(options: GlobalOptions): Promise<void> {
 /** `db start`: starts the embedded server and leaves it running, whoever comes and goes. */
 export async function dbStart(options: GlobalOptions): Promise<void> {
   refuseExternal(options, 'start')
-  await withBareDatabase(options, 'never', async ({ db, url, dataDir, wasUp }) => {
+  await bare(options, async ({ db, url, dataDir, wasUp }) => {
     await migrate(db, url, (line) => terminal.say(line), believeOlder(options.known, dataDir))
     keepServer(dataDir)
     terminal.say(`${wasUp ? 'it was running already' : 'started'}; it stays up until archivebox-ts db stop`)
   })
+}
+
+/** Opens the database as it is, for the time of `work`. A signal ends the wait for it in order. */
+async function bare(options: GlobalOptions, work: (database: BareDatabase) => Promise<void>): Promise<void> {
+  await interruptible((signal) => withBareDatabase(options, 'never', { signal, tell: sayOnTheWay }, work))
 }
 
 /** `db stop`: stops the embedded server. */
@@ -80,11 +87,14 @@ async function schemaAt(url: string): Promise<number> {
 }
 
 async function external(options: GlobalOptions, url: string) {
-  const door = new Door(options.dataDir, databaseWaitMs(options), (line) => terminal.say(line))
   const db = openDatabase(url, { name: applicationName('cli') })
   try {
-    const { version, size } = await door.connect({ url, revive: async () => {} }, () => serverSize(db))
-    door.passed()
+    const { version, size } = await interruptible(async (signal) => {
+      const door = new Door(options.dataDir, databaseWaitMs(options.settings), { signal, tell: sayOnTheWay })
+      const seen = await door.connect({ url, revive: async () => {} }, () => serverSize(db))
+      door.passed()
+      return seen
+    })
     return {
       kind: 'external',
       running: true,
@@ -102,7 +112,7 @@ async function external(options: GlobalOptions, url: string) {
 
 /** `db migrate`: brings the schema up to date, as every command does that needs it; `--dry-run` says how far it is. */
 export async function dbMigrate(options: GlobalOptions, { dryRun }: { dryRun?: boolean }): Promise<void> {
-  await withBareDatabase(options, 'never', async ({ db, url, dataDir }) => {
+  await bare(options, async ({ db, url, dataDir }) => {
     const from = await refuseNewerSchema(db)
     const names = dryRun
       ? migrations().flatMap(({ version, name }) => (version > from ? [name] : []))

@@ -6,7 +6,7 @@ import { terminal } from '../terminal.ts'
  * `init`: makes a data dir and its database; on an existing one it changes nothing but brings the schema up to date.
  */
 export async function init(options: GlobalOptions, { force }: { force?: boolean }): Promise<void> {
-  const open = await openHome(options, force ? 'force' : 'if-empty', (line) => terminal.say(line))
+  const open = await openHome(options, force ? 'force' : 'if-empty')
   try {
     await asProcess(open.home, 'cli', async () => terminal.say(`ready: ${open.home.dataDir}`))
   } finally {

@@ -12,7 +12,7 @@ import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
 /** `persona test NAME URL`: does the page know this persona? Exit code 1 when it asks for a login. */
-export async function personaTest(asked: Asked, name: string, given: string): Promise<void> {
+export async function personaTest(asked: Asked, name: string, given: string): Promise<number> {
   const url = pageUrl(given)
   const { personas } = personasOf(asked)
   const persona = await findPersona(personas, name)
@@ -30,9 +30,9 @@ export async function personaTest(asked: Asked, name: string, given: string): Pr
   }
   terminal.say(`asked by ${seen.by === 'browser' ? 'the browser' : 'HTTP, for want of a browser'}: ${seen.url}`)
   sayCookies(name, sent, new URL(url).hostname)
-  if (isLoggedIn) return
+  if (isLoggedIn) return EXIT.ok
   terminal.say(`archivebox-ts persona login ${name} ${url} logs in again`)
-  process.exitCode = EXIT.failed
+  return EXIT.failed
 }
 
 /** A page that is about logging in, by its path. */

@@ -23,39 +23,48 @@ interface InstallRecord {
  * `plugin install [NAME...]`: installs the Node and Python modules that plugins lack, all enabled ones by default, and
  * names the command for what only the system can install. Exit code 1 when something could not be installed.
  */
-export async function pluginInstall(asked: Asked, names: readonly string[]): Promise<void> {
+export async function pluginInstall(asked: Asked, names: readonly string[]): Promise<number> {
   const { plugins, texts } = here(asked)
   named(plugins, names)
   const hooks = (['CrawlSetup', 'Snapshot'] as const).flatMap((event) =>
     selectHooks(plugins, event, texts, names.length > 0 ? names : undefined),
   )
-  let isComplete = true
+  let [isComplete, isFailed] = [true, false]
   for (const all of Map.groupBy(wantedBy(hooks, texts), ({ name }) => name).values()) {
-    const record = await provide(all[0]!, texts)
+    const { record, failed } = await provide(all[0]!, texts)
+    isFailed ||= failed
     isComplete &&= record.status === 'there'
     if (wantsJson(asked)) printRecord(record)
     if (record.status === 'installed') terminal.say(`installed: ${record.name} (for ${record.plugin})`)
     if (record.status === 'missing') terminal.say(`missing:   ${record.message}`)
   }
   if (isComplete) terminal.say('nothing is missing')
+  return isFailed ? EXIT.failed : EXIT.ok
 }
 
-async function provide(wanted: Wanted, settings: HookSettings): Promise<InstallRecord> {
+/** @returns `failed`: it could have been installed, and was not */
+async function provide(
+  wanted: Wanted,
+  settings: HookSettings,
+): Promise<{ readonly record: InstallRecord; readonly failed: boolean }> {
   const { name, plugin } = wanted
   const about = { type: 'Binary', name, plugin } as const
+  const ended = (status: InstallRecord['status'], abspath: string, message: string, failed = false) => ({
+    record: { ...about, status, abspath, message },
+    failed,
+  })
   const there = await find(wanted, settings)
-  if (there?.suffices) return { ...about, status: 'there', abspath: there.abspath, message: '' }
+  if (there?.suffices) return ended('there', there.abspath, '')
   try {
     const installation = installationOf(wanted, settings)
-    if (installation === undefined) return { ...about, status: 'missing', abspath: '', message: lack(wanted, there) }
+    if (installation === undefined) return ended('missing', '', lack(wanted, there))
     terminal.say(`installing ${name} into ${installation.folder}`)
     await install(installation, settings)
     const found = await find(wanted, settings)
     if (!found?.suffices) throw new AppError(`${name} was installed, and still ${lack(wanted, found)}`)
-    return { ...about, status: 'installed', abspath: found.abspath, message: '' }
+    return ended('installed', found.abspath, '')
   } catch (error) {
-    process.exitCode = EXIT.failed
-    return { ...about, status: 'missing', abspath: '', message: `${name}: ${messageOf(error)}` }
+    return ended('missing', '', `${name}: ${messageOf(error)}`, true)
   }
 }
 

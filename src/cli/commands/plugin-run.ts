@@ -43,7 +43,7 @@ export interface PluginRunOptions {
  * neither the database nor the archive is touched. Records go to stdout, all else to stderr; the exit code is that of
  * its last hook that failed.
  */
-export async function pluginRun(asked: Asked, name: string, given: string, verb: PluginRunOptions): Promise<void> {
+export async function pluginRun(asked: Asked, name: string, given: string, verb: PluginRunOptions): Promise<number> {
   const own = crawlSettingsOf(asked, verb.config)
   const persona = await crawlPersona(asked, own['ACTIVE_PERSONA'])
   const { dataDir, plugins } = here(asked)
@@ -75,7 +75,7 @@ export async function pluginRun(asked: Asked, name: string, given: string, verb:
     if (verb.keep) terminal.say(`kept in ${folder}`)
     else rmSync(folder, { recursive: true, force: true })
   }
-  process.exitCode = trial.interrupted ? EXIT.interrupted : trial.exitCodeOf(name)
+  return trial.interrupted ? EXIT.interrupted : trial.exitCodeOf(name)
 }
 
 /** Hooks that run by hand, one after another, background ones beside them. */

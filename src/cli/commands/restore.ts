@@ -1,4 +1,6 @@
 import { resolve } from 'node:path'
+import { type BareDatabase, withBareDatabase } from '../../app/open/bare-database.ts'
+import { trustSettings } from '../../app/trust-given.ts'
 import { AppError, EXIT } from '../../base/errors.ts'
 import { isTrusted } from '../../base/trusted-settings.ts'
 import { inspectBackup } from '../../db/backup/backup-file.ts'
@@ -8,14 +10,13 @@ import type { Database } from '../../db/database.ts'
 import type { KnownSettings } from '../../hooks/known-settings.ts'
 import { settleRestored } from '../../machines/queues.ts'
 import { many, number } from '../../pages/layout.ts'
-import { withBareDatabase } from '../bare-database.ts'
-import { Interrupts } from '../interrupts.ts'
+import { Interrupts, interruptible } from '../interrupts.ts'
+import { sayOnTheWay } from '../on-the-way.ts'
 import type { GlobalOptions } from '../options.ts'
 import { oneLine } from '../screen/clean.ts'
 import { cutEnd } from '../screen/fit.ts'
 import { onStderr } from '../screen/palette.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { trustSettings } from '../trust-given.ts'
 
 export interface RestoreVerb {
   /** The backup is one's own. */
@@ -30,7 +31,7 @@ export async function restore(options: GlobalOptions, file: string, verb: Restor
   const backup = await inspectBackup(resolve(file))
   const isOurs = options.databaseUrl === undefined
   const isMine = verb.trustSettings === true
-  await withBareDatabase(options, 'if-empty', async ({ url, dataDir }) => {
+  const work = async ({ url, dataDir }: BareDatabase) => {
     const { known } = options
     const mayHave: MayHave = (row, name, value) =>
       known.whyNotInRow(row, name, value, (...setting) => isTrusted(dataDir, ...setting)) === undefined
@@ -54,7 +55,8 @@ export async function restore(options: GlobalOptions, file: string, verb: Restor
     terminal.say(`${pagesIn(trailer.rows)} restored, as of ${made} UTC`)
     sayLeftOut(known, left)
     terminal.say('archivebox-ts verify compares them with the files')
-  })
+  }
+  await interruptible((signal) => withBareDatabase(options, 'if-empty', { signal, tell: sayOnTheWay }, work))
 }
 
 const NAMED = 50

@@ -1,3 +1,4 @@
+import { databaseWaitMs } from '../../app/open/door.ts'
 import { sleep, untilLate } from '../../base/abort.ts'
 import { atLeast, Log, type LogLine, toAll, toFile } from '../../base/log.ts'
 import { onStopSignals } from '../../base/stop-signals.ts'
@@ -7,7 +8,6 @@ import type { Home } from '../../db/home.ts'
 import { run } from '../../runner/run.ts'
 import { Cues, startedByCommand } from '../cues.ts'
 import { sayWhatIsWrong } from '../doctor/machine-report.ts'
-import { databaseWaitMs } from '../door.ts'
 import { many } from '../format.ts'
 import { openHome, refuseBelowRunner, runnerLog } from '../home.ts'
 import { LiveView } from '../live-view.ts'
@@ -52,9 +52,9 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
   const asked = input === undefined ? undefined : askedFor((await readInput([input], 'record')).lines)
   const cues = new Cues()
   if (!(await cues.next())) return
-  const open = await openHome(options, 'if-empty', (line) => terminal.say(line), {
+  const open = await openHome(options, 'if-empty', {
     connection: runnerConnection(id),
-    waitMs: databaseWaitMs(options, 'run'),
+    waitMs: databaseWaitMs(options.settings, 'run'),
   })
   const { home, settings } = open
   const toLogFile = atLeast(settings.config.LOG_LEVEL, toFile(runnerLog(home.dataDir)))

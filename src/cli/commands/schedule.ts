@@ -1,3 +1,4 @@
+import { trustGiven } from '../../app/trust-given.ts'
 import { AddressFilter } from '../../base/address-filter.ts'
 import { strongest } from '../../base/config.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
@@ -19,7 +20,6 @@ import { onStderr, onStdout } from '../screen/palette.ts'
 import { type Column, table } from '../screen/table.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { trustGiven } from '../trust-given.ts'
 import { LINKED_PAGES } from './add.ts'
 
 export interface ScheduleOptions extends CrawlOptions {
@@ -44,7 +44,7 @@ export async function scheduleAdd(options: Asked, args: readonly string[], verb:
     throw new UsageError(`${urls.length} URLs: a schedule has at most ${MOST_URLS}`, 'add them as several schedules')
   const isUnlimited = limits.maxDepth > 0 && verb.maxUrls === undefined
   const crawl = isUnlimited ? { ...limits, maxUrls: urls.length + LINKED_PAGES } : limits
-  const open = await openHome(options, 'if-empty', (line) => terminal.say(line))
+  const open = await openHome(options, 'if-empty')
   try {
     await asProcess(open.home, 'cli', async () => {
       const { db, dataDir } = open.home

@@ -1,14 +1,15 @@
+import type { Facts } from '../../app/status/facts.ts'
+import type { Work } from '../../app/status/work.ts'
+import { duration } from '../../base/duration.ts'
 import { inZone } from '../../base/zone-time.ts'
 import { sizeText } from '../../pages/layout.ts'
 import { failureLines, failureText } from '../failure-lines.ts'
-import { duration } from '../format.ts'
 import type { Canvas } from '../screen/canvas.ts'
 import { oneLine } from '../screen/clean.ts'
 import { cutMiddle } from '../screen/fit.ts'
 import { flow, type Part, wrapped } from '../screen/flow.ts'
 import { loadWidths } from '../screen/width.ts'
-import { textsOf, type Work, workLines } from '../screen/work.ts'
-import type { Facts } from './status-facts.ts'
+import { textsOf, workLines } from '../screen/work.ts'
 
 const KEY_WIDTH = 11
 /** A narrower terminal has no room for a column of keys. */

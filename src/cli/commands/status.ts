@@ -1,15 +1,16 @@
+import type { Archive } from '../../app/archive.ts'
+import { type Facts, gather, handled } from '../../app/status/facts.ts'
 import { sleep } from '../../base/abort.ts'
 import { EXIT, messageOf } from '../../base/errors.ts'
 import { onStopSignals } from '../../base/stop-signals.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
-import { type OpenHome, openHome } from '../home.ts'
+import { openHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { canvasOn } from '../screen/canvas.ts'
 import { cutEnd } from '../screen/fit.ts'
 import { isDumb, onStdout } from '../screen/palette.ts'
 import { stopWithWrapper } from '../stop-with-wrapper.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { type Facts, gather, handled } from './status-facts.ts'
 import { readyFor, screen } from './status-screen.ts'
 
 export interface StatusOptions {
@@ -23,47 +24,53 @@ const CRAWLS_WATCHED = 50
 /**
  * `status`: one screen, or one object; with `--watch` again and again until `q`. Exit code 3 when no runner lives. It
  * starts none.
+ * @returns the exit code
  */
-export async function status(options: GlobalOptions, { watch }: StatusOptions): Promise<void> {
-  const open = await openHome(options, 'never', (line) => terminal.say(line))
+export async function status(options: GlobalOptions, { watch }: StatusOptions): Promise<number> {
+  const open = await openHome(options, 'never')
   try {
     if (watch) {
       stopWithWrapper()
       open.home.db.patience = undefined // It shows that the database is away.
     }
-    if (!watch) await show(options, open)
-    else if (wantsJson(options) || isDumb()) await repeat(options, open)
-    else await watchIt(open)
+    if (!watch) return await show(options, open)
+    return await (wantsJson(options) || isDumb() ? repeat(options, open) : watchIt(open))
   } finally {
     await open.close()
   }
 }
 
-async function show(options: GlobalOptions, open: OpenHome): Promise<void> {
+async function show(options: GlobalOptions, open: Archive): Promise<number> {
   const facts = await gather(open)
   if (wantsJson(options)) printRecord({ ...facts, handled: await handled(open) })
   else {
     await readyFor(facts)
     process.stdout.write(`${screen(facts, canvasOn(process.stdout, onStdout)).join('\n')}\n`)
   }
-  process.exitCode = exitCode(facts)
+  return exitCode(facts)
 }
 
 const exitCode = ({ runner }: Facts) => (runner.state === 'none' ? EXIT.noRunner : EXIT.ok)
 
 /** One after the other, where nothing can be drawn. */
-async function repeat(options: GlobalOptions, open: OpenHome): Promise<void> {
+async function repeat(options: GlobalOptions, open: Archive): Promise<number> {
+  let code: number = EXIT.ok
   const over = new AbortController()
   onStopSignals(() => over.abort())
   process.stdout.once('error', () => over.abort())
   while (!over.signal.aborted) {
-    await show(options, open).catch((error: unknown) => terminal.say(awayText(error)))
+    try {
+      code = await show(options, open)
+    } catch (error) {
+      terminal.say(awayText(error))
+    }
     await sleep(2 * WATCH_MS, over.signal)
   }
+  return code
 }
 
 /** On the whole terminal. */
-async function watchIt(open: OpenHome): Promise<void> {
+async function watchIt(open: Archive): Promise<number> {
   const { FullScreen } = await import('../screen/full-screen.ts')
   let seen: Facts | undefined
   let trouble: string[] = []
@@ -75,7 +82,6 @@ async function watchIt(open: OpenHome): Promise<void> {
     while (!view.over.aborted) {
       try {
         seen = await gather(open, CRAWLS_WATCHED)
-        process.exitCode = exitCode(seen)
         await readyFor(seen)
         trouble = []
       } catch (error) {
@@ -87,6 +93,7 @@ async function watchIt(open: OpenHome): Promise<void> {
   } finally {
     view.leave()
   }
+  return seen ? exitCode(seen) : EXIT.ok
 }
 
 /** Throws what is no trouble of the database. */

@@ -1,3 +1,4 @@
+import { giveUp } from '../../app/open/give-up.ts'
 import { ENVIRONMENT } from '../../base/config.ts'
 import { isDataDir } from '../../base/data-dir.ts'
 import { knownDataDirId } from '../../base/data-dir-id.ts'
@@ -9,10 +10,8 @@ import { migrations, schemaVersion } from '../../db/migrate.ts'
 import { stuckRows } from '../../db/process-rows.ts'
 import { serverClock, serverSize } from '../../db/server-identity.ts'
 import { explainDatabaseError } from '../../db/trouble.ts'
-import { giveUp } from '../give-up.ts'
 import { openHome } from '../home.ts'
 import type { Asked } from '../settings.ts'
-import { terminal } from '../terminal.ts'
 import { type Check, type Finding, green, red, yellow } from './check.ts'
 
 /** The oldest PostgreSQL that does. */
@@ -109,7 +108,7 @@ async function examined(asked: Asked, db: Database, kind: Kind): Promise<Finding
       'archivebox-ts db migrate',
     ),
     fix: async () => {
-      await (await openHome(asked, 'never', (line) => terminal.say(line))).close()
+      await (await openHome(asked, 'never')).close()
       return `the schema is ${newest}`
     },
   }

@@ -18,26 +18,26 @@ export interface Chosen<Row> {
 /**
  * Finds the rows that were named, by id or by record, and has `work` done on them. Records of another type go to stdout
  * as they came. An id that nothing has is wrong usage, and nothing is changed; a record whose row has gone in the
- * meantime is only said.
+ * meantime is only said. Answers with what `work` answers.
  */
 export async function withChosen<Row extends { readonly id: string }>(
   options: GlobalOptions,
   kind: Kind<Row>,
   args: readonly string[],
-  work: (chosen: Chosen<Row>) => Promise<void>,
-): Promise<void> {
+  work: (chosen: Chosen<Row>) => Promise<unknown>,
+): Promise<unknown> {
   const { words, lines } = await readInput(args, `${kind.noun} id`)
   const others = lines.filter(({ record }) => record?.['type'] !== undefined && record['type'] !== kind.type)
   const records = lines.filter((line) => line.record && !others.includes(line)).map(idOf)
   const texts = [...words, ...lines.filter(({ record }) => !record).map(({ text }) => text)]
   checkIds(texts)
-  await withHome(options, async (home) => {
+  return await withHome(options, async (home): Promise<unknown> => {
     const ids = [...new Set([...(texts.length > 0 ? await findIds(home, kind, texts) : []), ...records])]
     const rows = await listedByIds(home.db, kind, ids)
     for (const { text } of others) printJson(text)
     if (rows.length < ids.length) terminal.say(`${ids.length - rows.length} of these no longer exist`)
     if (rows.length === 0) return terminal.say(`nothing to do: no ${kind.noun} among these`)
-    await asProcess(home, 'cli', () => work({ home, rows, ids: rows.map(({ id }) => id) }))
+    return await asProcess(home, 'cli', () => work({ home, rows, ids: rows.map(({ id }) => id) }))
   })
 }
 

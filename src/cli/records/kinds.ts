@@ -1,3 +1,4 @@
+import { duration } from '../../base/duration.ts'
 import {
   CRAWLS,
   type ListedCrawl,
@@ -7,7 +8,7 @@ import {
   RESULTS,
   SNAPSHOTS,
 } from '../../db/lists/listings.ts'
-import { ago, duration, shortId } from '../format.ts'
+import { ago, shortId } from '../format.ts'
 import { oneLine } from '../screen/clean.ts'
 import type { Column } from '../screen/table.ts'
 

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { TagOptions } from '../commands/snapshot.ts'
 import type { GlobalOptions } from '../options.ts'
 import type { Asked } from '../settings.ts'
-import { collect, verb } from '../verb.ts'
+import { collect, type Verb, verb } from '../verb.ts'
 import type { RetryOptions } from './change.ts'
 import { FORMATS } from './formats.ts'
 import type { ListOptions } from './list.ts'
@@ -70,7 +70,7 @@ export function registerRecordVerbs(
 }
 
 /** The options that limit a crawl and set it up. */
-export function limitOptions(command: Command): Command {
+export function limitOptions(command: Verb): Verb {
   return command
     .option('--depth <n>', 'follow links so many steps, 0 to 4', '0')
     .option('--tag <names>', 'tags for every page, comma-separated')
@@ -91,7 +91,7 @@ function settingOption(means: string): Option {
 type Reading = typeof import('../commands/result.ts').resultVerbs
 
 /** The options that say which rows. */
-export function filterOptions(command: Command, noun: string): Command {
+export function filterOptions(command: Verb, noun: string): Verb {
   return command
     .option('--status <names>', 'only these, comma-separated')
     .option(

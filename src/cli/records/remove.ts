@@ -30,15 +30,15 @@ export interface Removing<Row> {
   ) => Promise<{ readonly crawls: readonly string[]; readonly snapshots: readonly string[] }>
 }
 
-/** `delete`: rows and their files, for good. Sets the exit code to 1 when some could not be deleted. */
+/** `delete`: rows and their files, for good. Answers with 1 when some could not be deleted. */
 export async function remove<Row extends { readonly id: string }>(
   options: GlobalOptions,
   kind: Kind<Row>,
   args: readonly string[],
   verb: RemoveOptions,
   removing: Removing<Row>,
-): Promise<void> {
-  await withChosen(options, kind, args, async ({ home, rows, ids }) => {
+): Promise<unknown> {
+  return await withChosen(options, kind, args, async ({ home, rows, ids }) => {
     const what = await inWords(home, kind.noun, ids)
     if (verb.dryRun) {
       await printerOf(options, kind, {}).all(rows)
@@ -53,7 +53,7 @@ export async function remove<Row extends { readonly id: string }>(
     await reconcilePages(home, shownBy.crawls, shownBy.snapshots)
     if (refused === 0) return terminal.say(`deleted ${what}`)
     terminal.say(`${refused} of ${rows.length} were not deleted`)
-    process.exitCode = EXIT.failed
+    return EXIT.failed
   })
 }
 

@@ -5,8 +5,12 @@ import { type ListOptions, list } from './list.ts'
 import { type RemoveOptions, type Removing, remove } from './remove.ts'
 import { show } from './show.ts'
 
-/** One verb on the rows of one model: what was typed behind it, and its own options. */
-export type Verb<Options = object> = (options: GlobalOptions, args: readonly string[], verb: Options) => Promise<void>
+/** One verb on the rows of one model: what was typed behind it, and its own options. It answers with its exit code. */
+export type Verb<Options = object> = (
+  options: GlobalOptions,
+  args: readonly string[],
+  verb: Options,
+) => Promise<unknown>
 
 /** The verbs that every model has. `request`: what `retry` runs again; `removing`: how `delete` does it. */
 export function verbsOf<Row extends { readonly id: string; readonly status: string }>(

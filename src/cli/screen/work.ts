@@ -1,20 +1,14 @@
+import type { Work } from '../../app/status/work.ts'
+import { duration } from '../../base/duration.ts'
 import type { CrawlProgress } from '../../db/crawl-progress.ts'
 import type { PageInWork } from '../../db/pages-in-work.ts'
-import { duration, rate, shortId } from '../format.ts'
+import { rate, shortId } from '../format.ts'
 import { bar } from './bar.ts'
 import type { Canvas } from './canvas.ts'
 import { discreet, oneLine } from './clean.ts'
 import { cutMiddle, cutUrl, padEnd, padStart } from './fit.ts'
 import { flow, type Part } from './flow.ts'
 import type { Palette } from './palette.ts'
-
-/** What is worked on at one moment. */
-export interface Work {
-  readonly crawls: readonly CrawlProgress[]
-  /** Open crawls that are not among these. */
-  readonly otherCrawls: number
-  readonly pages: readonly PageInWork[]
-}
 
 /** Steps, so that it does not change with each figure beside it. */
 const BARS = [30, 20, 10]

@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import { FORMATS } from '../../importers/formats.ts'
 import type { AddOptions } from '../commands/add.ts'
@@ -32,14 +31,8 @@ export function registerAdd(root: Command, asked: Asking): void {
     .option('--dry-run', 'only say what would be added')
     .option('--demo', 'a small site that this program serves on loopback for the purpose')
     .action(async (urls: string[], options: AddOptions) => {
-      const { COMMAND_CONNECTION } = await import('../database-ahead.ts')
-      const { withDatabaseAhead } = await import('../with-database-ahead.ts')
-      // Whoever reads a list may take long, and a server with connections is not stopped by those who leave it.
-      const isAtHand = urls.length > 0 && !urls.includes('-') && options.file === undefined
-      await withDatabaseAhead(asked, isAtHand ? COMMAND_CONNECTION : undefined, async (given) => {
-        const { add } = await import('../commands/add.ts')
-        await turn() // The server has made the connection by now, and can be asked.
-        await add(given, urls, options)
-      })
+      const given = await asked(true)
+      const { add } = await import('../commands/add.ts')
+      return await add(given, urls, options)
     })
 }

@@ -1,8 +1,6 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import { uuidv7 } from '../../base/ids.ts'
 import type { RunVerbOptions } from '../commands/run.ts'
-import { startedByCommand } from '../cues.ts'
 import type { Asking } from '../settings.ts'
 import { collect, verb } from '../verb.ts'
 
@@ -35,16 +33,9 @@ export function registerRun(root: Command, asked: Asking): void {
     .option('--maintenance-only', 'end and requeue what earlier runners left behind, and leave')
     .option('--daemon', 'log lines only, never a live view')
     .action(async (input: string | undefined, options: RunVerbOptions) => {
-      const { withDatabaseAhead } = await import('../with-database-ahead.ts')
-      const { runnerConnection } = await import('../runner-connection.ts')
-      const id = uuidv7()
-      // Whoever reads records may take long; a command that started us says itself when its database is there.
-      const isAtHand = input === undefined && startedByCommand() === null
-      await withDatabaseAhead(asked, isAtHand ? runnerConnection(id) : undefined, async (given) => {
-        given.problems.refuse()
-        const { runVerb } = await import('../commands/run.ts')
-        await turn() // The server has made the connection by now, and can be asked.
-        await runVerb(given, id, options, input)
-      })
+      const given = await asked(true)
+      given.problems.refuse()
+      const { runVerb } = await import('../commands/run.ts')
+      await runVerb(given, uuidv7(), options, input)
     })
 }

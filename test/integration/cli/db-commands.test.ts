@@ -1,14 +1,11 @@
 import { readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isLed } from '../../../src/app/open/led-home.ts'
 import { FileLock } from '../../../src/base/file-lock.ts'
-import { COMMAND_CONNECTION } from '../../../src/cli/database-ahead.ts'
 import { openHome } from '../../../src/cli/home.ts'
-import { isLed } from '../../../src/cli/led-home.ts'
 import { atTheDoor } from '../../../src/cli/settings.ts'
-import { withDatabaseAhead } from '../../../src/cli/with-database-ahead.ts'
 import { ping } from '../../../src/db/database.ts'
 import { migrations } from '../../../src/db/migrate.ts'
 import { newFolder, useHomes } from '../../support/homes.ts'
@@ -46,15 +43,6 @@ describe('db', () => {
   let folder: string
   const cli = (...args: string[]) => program(args, { env: { DATA_DIR: join(folder, 'data') } })
   const server = () => processesOf(folder).filter(({ command }) => command.includes('postgres'))
-  const connected = async (name: string) => {
-    const client = new pg.Client((await cli('db', 'url')).stdout.trim())
-    await client.connect()
-    try {
-      return (await client.query('select from pg_stat_activity where application_name = $1', [name])).rowCount ?? 0
-    } finally {
-      await client.end()
-    }
-  }
 
   beforeAll(async () => {
     folder = newFolder()
@@ -115,7 +103,7 @@ describe('db', () => {
     const dataDir = join(folder, 'data')
     const runner = start(['run', '--daemon', '--exclude', 'crawl'], { env: { DATA_DIR: dataDir } })
     await eventually(() => runner.stderr.includes('leading'))
-    const open = await openHome(await atTheDoor({ dataDir }, false), 'never', () => {}, { isBrief: true })
+    const open = await openHome(await atTheDoor({ dataDir }, false), 'never', { isBrief: true })
     const { home } = open
     expect(openFiles().filter((file) => file.includes('.postgres-users'))).toEqual([])
     expect(await isLed(home)).toBe(true)
@@ -130,27 +118,7 @@ describe('db', () => {
     await eventually(() => server().length === 0)
   })
 
-  it('is stopped by a command that asked it ahead, even if it is refused, when the runner left meanwhile', async () => {
-    const dataDir = join(folder, 'data')
-    const runner = start(['run', '--daemon', '--exclude', 'crawl'], { env: { DATA_DIR: dataDir } })
-    await eventually(() => runner.stderr.includes('leading'))
-    const refused = withDatabaseAhead(
-      async (makes, whenPlaced) => {
-        const given = await atTheDoor({ dataDir }, makes, whenPlaced)
-        await eventually(async () => (await connected('archivebox-ts cli')) > 0)
-        runner.signal('SIGTERM')
-        expect((await runner.finished()).code).toBe(0)
-        expect(server()).not.toEqual([]) // The runner has seen our connection.
-        return given
-      },
-      COMMAND_CONNECTION,
-      () => Promise.reject(new Error('refused')),
-    )
-    await expect(refused).rejects.toThrow('refused')
-    await eventually(() => server().length === 0)
-  })
-
-  it('keeps no refused command waiting that asked it ahead while somebody starts or stops it', async () => {
+  it('keeps no refused command waiting while somebody starts or stops it', async () => {
     const dataDir = join(folder, 'data')
     const runner = start(['run', '--daemon', '--exclude', 'crawl'], { env: { DATA_DIR: dataDir } })
     await eventually(() => runner.stderr.includes('leading'))

@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts'
 export const CLI: readonly Mutant[] = [
   {
     name: 'a command whose database goes away fails at once',
-    file: 'src/cli/home.ts',
+    file: 'src/app/open/open-archive.ts',
     find: 'if (connection === COMMAND_CONNECTION) db.patience',
     replacement: 'if (connection !== COMMAND_CONNECTION) db.patience',
     test: 'test/integration/cli/commands-database-killed.test.ts',
@@ -12,7 +12,7 @@ export const CLI: readonly Mutant[] = [
   },
   {
     name: 'status does not know why nothing moves without a runner',
-    file: 'src/cli/commands/status-reasons.ts',
+    file: 'src/app/status/reasons.ts',
     find: 'if (!leader) return withoutLeader(home, alive)',
     replacement: 'if (!leader) return null',
     test: 'test/integration/cli/status.test.ts',
@@ -20,7 +20,7 @@ export const CLI: readonly Mutant[] = [
   },
   {
     name: 'status takes a silent runner for one that works',
-    file: 'src/cli/commands/status-reasons.ts',
+    file: 'src/app/status/reasons.ts',
     find: 'if (silent <= TRUST_MS / 1_000) return undefined',
     replacement: 'if (silent >= 0) return undefined',
     test: 'test/integration/cli/status-reasons.test.ts',
@@ -28,7 +28,7 @@ export const CLI: readonly Mutant[] = [
   },
   {
     name: 'status does not see that the disk is full',
-    file: 'src/cli/commands/status-reasons.ts',
+    file: 'src/app/status/reasons.ts',
     find: 'return leader.blocked_reason ?? (await',
     replacement: 'return (await',
     test: 'test/crash/db/disk-full.test.ts',

@@ -1,6 +1,7 @@
 // The drawing of screens and tables, which knows no terminal: texts and widths in, lines out.
 import pc from 'picocolors'
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { Work } from '../../../src/app/status/work.ts'
 import { failureLines, failureText } from '../../../src/cli/failure-lines.ts'
 import { bar } from '../../../src/cli/screen/bar.ts'
 import { oneLine } from '../../../src/cli/screen/clean.ts'
@@ -10,7 +11,7 @@ import { refoot, repaint } from '../../../src/cli/screen/frame.ts'
 import { pageEndLine } from '../../../src/cli/screen/page-end.ts'
 import { table } from '../../../src/cli/screen/table.ts'
 import { loadWidths, widthOf } from '../../../src/cli/screen/width.ts'
-import { type Work, workLines } from '../../../src/cli/screen/work.ts'
+import { workLines } from '../../../src/cli/screen/work.ts'
 import type { CrawlProgress } from '../../../src/db/crawl-progress.ts'
 import { SmallTerminal } from '../../support/small-terminal.ts'
 

@@ -8,6 +8,7 @@ const STOREYS = [
   ['main.ts'],
   ['program.ts', 'complete.ts'],
   ['cli'],
+  ['app'],
   ['runner'],
   ['workers'],
   ['hooks', 'pages', 'demo'],

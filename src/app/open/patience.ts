@@ -1,6 +1,7 @@
-import { AppError, messageOf } from '../base/errors.ts'
-import type { Patience } from '../db/patience.ts'
-import { isDatabaseAway } from '../db/trouble.ts'
+import { AppError, messageOf } from '../../base/errors.ts'
+import type { Patience } from '../../db/patience.ts'
+import { isDatabaseAway } from '../../db/trouble.ts'
+import type { OpenEvent } from './events.ts'
 
 /** A database that fails so long after it was back is away anew. */
 const ANEW_MS = 10_000
@@ -11,7 +12,7 @@ const ANEW_MS = 10_000
  * repeated (`withRetry`). Another one that was under way ends the command: nobody knows whether it took effect.
  * @param revive one step to bring an embedded server back that was lost
  */
-export function patience(budgetMs: number, revive: () => Promise<void>, say: (line: string) => void): Patience {
+export function patience(budgetMs: number, revive: () => Promise<void>, tell: (event: OpenEvent) => void): Patience {
   const { signal: until } = new AbortController() // The budget ends the wait, by an error of its own.
   let since = Number.NEGATIVE_INFINITY
   let lastAt = Number.NEGATIVE_INFINITY
@@ -23,7 +24,7 @@ export function patience(budgetMs: number, revive: () => Promise<void>, say: (li
       const now = performance.now()
       if (now - lastAt > ANEW_MS) {
         since = now
-        if (budgetMs > 0) say(`the database is away, waiting for it (up to ${budgetMs / 1_000} s): ${messageOf(error)}`)
+        if (budgetMs > 0) tell({ event: 'database away', why: messageOf(error), budgetMs })
       }
       lastAt = now
       if (now - since >= budgetMs)

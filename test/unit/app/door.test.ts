@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { Door } from '../../../src/cli/door.ts'
+import { Door } from '../../../src/app/open/door.ts'
+import { interruptible } from '../../../src/cli/interrupts.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
@@ -7,9 +8,10 @@ test('a signal that comes while the last step to the database keeps the program 
   const others = () => {}
   process.on('SIGHUP', others) // It must not end the test.
   const before = SIGNALS.flatMap((name) => process.listeners(name))
-  const door = new Door('/nowhere', 0, () => {})
-  const opened = door.through(async () => {
-    process.kill(process.pid, 'SIGHUP')
+  const opened = interruptible(async (signal) => {
+    await new Door('/nowhere', 0, { signal }).through(async () => {
+      process.kill(process.pid, 'SIGHUP')
+    })
   })
   await expect(opened).rejects.toMatchObject({ exitCode: 130 })
   for (const name of SIGNALS)

@@ -1,7 +1,7 @@
-import { settingsOfRows } from '../db/backup/left-out.ts'
-import type { Database } from '../db/database.ts'
-import type { KnownSettings } from '../hooks/known-settings.ts'
-import { trustSettings } from './trust-given.ts'
+import { settingsOfRows } from '../../db/backup/left-out.ts'
+import type { Database } from '../../db/database.ts'
+import type { KnownSettings } from '../../hooks/known-settings.ts'
+import { trustSettings } from '../trust-given.ts'
 
 /** From this version of the schema on, what a row says counts where it was set here (`../base/trusted-settings.ts`). */
 const FIRST_NOTED = 38

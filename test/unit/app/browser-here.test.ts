@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isSparedByBrowser, sparedPrograms } from '../../../src/cli/browser-here.ts'
+import { isSparedByBrowser, sparedPrograms } from '../../../src/app/browser-here.ts'
 import { findPlugins, pluginTrees } from '../../../src/hooks/discover.ts'
 import { NODE } from '../../support/program.ts'
 

@@ -1,3 +1,4 @@
+import { duration } from '../../base/duration.ts'
 import { TRUST_MS } from '../../db/heartbeats.ts'
 import type { Home } from '../../db/home.ts'
 import type { LiveRow } from '../../db/processes.ts'
@@ -5,7 +6,6 @@ import { type Unfinished, unfinished } from '../../db/unfinished.ts'
 import { openCrawls, type WorkScope } from '../../machines/scope.ts'
 import { presenceOf } from '../../processes/presence.ts'
 import { readProc } from '../../processes/proc.ts'
-import { duration } from '../format.ts'
 
 /** What is put off for less is on its way. */
 const SOON_SECONDS = 2

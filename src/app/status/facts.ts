@@ -21,10 +21,10 @@ import { handledWithin } from '../../machines/handled.ts'
 import { snapshotMachine } from '../../machines/snapshot.ts'
 import { presentRows } from '../../processes/presence.ts'
 import { readProc } from '../../processes/proc.ts'
+import type { Archive } from '../archive.ts'
 import { sparedPrograms } from '../browser-here.ts'
-import type { OpenHome } from '../home.ts'
-import { workOf } from '../work.ts'
-import { blockedReason } from './status-reasons.ts'
+import { blockedReason } from './reasons.ts'
+import { workOf } from './work.ts'
 
 /** The window of what was handled: an hour. */
 const HANDLED_SECONDS = 3_600
@@ -37,7 +37,7 @@ const FAILURES = 5
 export type Facts = Awaited<ReturnType<typeof gather>>
 
 /** Everything that `status` knows, read once, in one transaction. @param crawls so many are shown, at most */
-export async function gather({ home, kind, settings }: OpenHome, crawls = CRAWLS) {
+export async function gather({ home, kind, settings }: Archive, crawls = CRAWLS) {
   const alive = await presentRows(home)
   const { plugins, texts } = crawlSettings(home.dataDir, settings)
   const spared = sparedPrograms(plugins, texts)
@@ -46,7 +46,7 @@ export async function gather({ home, kind, settings }: OpenHome, crawls = CRAWLS
 
 async function read(
   home: Home,
-  kind: OpenHome['kind'],
+  kind: Archive['kind'],
   alive: readonly LiveRow[],
   spared: ReadonlySet<string>,
   crawls: number,
@@ -128,7 +128,7 @@ async function read(
 }
 
 /** What was handled in the last hour: of an archive that is busy, a count through many rows. Only programs ask. */
-export async function handled({ home }: OpenHome) {
+export async function handled({ home }: Archive) {
   return { seconds: HANDLED_SECONDS, models: await handledWithin(home.db, HANDLED_SECONDS) }
 }
 

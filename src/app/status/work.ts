@@ -1,10 +1,17 @@
-import { rowCounts } from '../db/counts.ts'
-import { crawlProgress } from '../db/crawl-progress.ts'
-import type { Database } from '../db/database.ts'
-import type { Home } from '../db/home.ts'
-import { byIndex } from '../db/lists/by-index.ts'
-import { pagesInWork } from '../db/pages-in-work.ts'
-import type { Work } from './screen/work.ts'
+import { rowCounts } from '../../db/counts.ts'
+import { type CrawlProgress, crawlProgress } from '../../db/crawl-progress.ts'
+import type { Database } from '../../db/database.ts'
+import type { Home } from '../../db/home.ts'
+import { byIndex } from '../../db/lists/by-index.ts'
+import { type PageInWork, pagesInWork } from '../../db/pages-in-work.ts'
+
+/** What is worked on at one moment. */
+export interface Work {
+  readonly crawls: readonly CrawlProgress[]
+  /** Open crawls that are not among these. */
+  readonly otherCrawls: number
+  readonly pages: readonly PageInWork[]
+}
 
 /** What is worked on now: of one crawl, or of those that are open, `most` crawls of them. */
 export async function workOf({ db }: Home, crawlId: string | undefined, most: number): Promise<Work> {

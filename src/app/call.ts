@@ -1,0 +1,7 @@
+/** What a caller gives with each call, besides its input. */
+export interface Call<Event = never> {
+  /** Aborted: what was asked for stops in order. */
+  readonly signal?: AbortSignal
+  /** Told what happens meanwhile, as data: what is said of it is the caller's. */
+  readonly tell?: (event: Event) => void
+}

@@ -1,0 +1,161 @@
+import { openDataDir } from '../../base/data-dir.ts'
+import { dataDirId } from '../../base/data-dir-id.ts'
+import { Removal } from '../../base/removal.ts'
+import { connectAhead, type Database, type DatabaseOptions, openDatabase, ping } from '../../db/database.ts'
+import { forgetOriginalServer } from '../../db/embedded/copied.ts'
+import { enterServer, leaveServer, reviveServer, urlOf } from '../../db/embedded/server.ts'
+import { migrate } from '../../db/migrate.ts'
+import { explainDatabaseError } from '../../db/trouble.ts'
+import { currentMachine } from '../../processes/machine.ts'
+import type { Archive, Configured } from '../archive.ts'
+import type { Call } from '../call.ts'
+import { believeOlder } from './believe-older.ts'
+import { type Behind, Door, databaseWaitMs } from './door.ts'
+import type { OpenEvent } from './events.ts'
+import { giveUp, leaveTime } from './give-up.ts'
+import { COMMAND_CONNECTION, isLed, leaveUntaken, ledHome, likelyDatabase } from './led-home.ts'
+import { patience } from './patience.ts'
+
+/** What is under way is worth a longer wait than what is about to begin: for so long at least. */
+const FOLLOW_MS = 30_000
+
+/** The database of a data dir, as its options name it, and the way out. */
+interface DatabaseOf extends Behind {
+  readonly kind: Archive['kind']
+  /** An embedded server was up already. */
+  readonly wasUp: boolean
+  leave(): Promise<void>
+}
+
+/** The database of a data dir: DATABASE_URL when it is set, else the embedded server, started when it is not up. */
+export async function openDatabaseOf(
+  { databaseUrl: url }: Configured,
+  dataDir: string,
+  { tell }: Call<OpenEvent>,
+  door: Door,
+): Promise<DatabaseOf> {
+  if (url) return { url, kind: 'external', wasUp: true, revive: async () => {}, leave: async () => {} }
+  const say = (line: string) => tell?.({ event: 'server note', line })
+  const lease = await enterServer(dataDir, { say, wait: door.through })
+  return {
+    url: urlOf(lease.address),
+    kind: 'embedded',
+    wasUp: lease.how === 'adopted',
+    revive: reviving(dataDir),
+    leave: async () => {
+      await lease.leave()
+    },
+  }
+}
+
+/** One step to bring the embedded server back that was lost. */
+const reviving = (dataDir: string) => async () => {
+  await reviveServer(dataDir, (step) => step())
+}
+
+/** How a data dir is opened. */
+export interface OpenInput {
+  /** What is made of a folder that is no data dir. */
+  readonly create: 'never' | 'if-empty' | 'force'
+  readonly connection?: DatabaseOptions
+  /** How long it waits for a database that is on its way up. */
+  readonly waitMs?: number
+  /** For a few statements at once: while a runner leads, this needs no lock. */
+  readonly isBrief?: boolean
+}
+
+/**
+ * Opens a data dir: its directory, its database with an up-to-date schema, and this machine's row. Waits for a database
+ * on its way up. Throws AppError; with 130 when `signal` ends the wait.
+ */
+export async function openArchive(
+  configured: Configured,
+  { create, connection = COMMAND_CONNECTION, waitMs, isBrief = false }: OpenInput,
+  call: Call<OpenEvent> = {},
+): Promise<Archive> {
+  const { settings } = configured
+  const doorMs = waitMs ?? databaseWaitMs(settings)
+  const tell = (event: OpenEvent) => call.tell?.(event)
+  const dataDir = openDataDir(configured.dataDir, create)
+  const id = await dataDirId(dataDir, () => {
+    tell({ event: 'copied data dir', dataDir, torn: forgetOriginalServer(dataDir) })
+  })
+  const door = new Door(dataDir, doorMs, call)
+  const early = configured.databaseUrl ? undefined : likelyDatabase(dataDir, connection)
+  const led = isBrief && early ? await ledHome(early.db, { databaseUrl: early.url, dataDir, dataDirId: id }) : undefined
+  /** From here on a command waits for a database that goes away; a runner has ways of its own. */
+  const stays = (server: Behind, db: Database) => {
+    if (connection === COMMAND_CONNECTION) db.patience = patience(doorMs, server.revive, tell)
+  }
+  const waitAgain = async (server: Behind, db: Database, signal: AbortSignal | undefined) => {
+    const again = new Door(dataDir, Math.max(doorMs, FOLLOW_MS), { tell, ...(signal && { signal }) })
+    await again.connect(server, () => ping(db))
+    again.passed()
+  }
+  if (led) {
+    stays({ url: led.databaseUrl, revive: reviving(dataDir) }, led.db)
+    return {
+      home: led,
+      kind: 'embedded',
+      settings,
+      untilBack: async (signal) => await waitAgain({ url: led.databaseUrl, revive: reviving(dataDir) }, led.db, signal),
+      close: async () => {
+        const isStillLed = await Promise.race([isLed(led), leaveTime()])
+        await giveUp(led.db)
+        if (!isStillLed) await leaveServer(dataDir)
+      },
+    }
+  }
+  // The lock is taken by a program of its own, which takes its time while we connect.
+  const entering = openDatabaseOf(configured, dataDir, call, door)
+  entering.catch(() => {}) // It is awaited below.
+  if (early) void connectAhead(early.db)
+  const server = await entering.catch(async (error: unknown) => {
+    if (early) await leaveUntaken(dataDir, early.db)
+    throw error
+  })
+  let db: Database | undefined
+  try {
+    if (early && early.url !== server.url) await giveUp(early.db)
+    const open =
+      early?.url === server.url
+        ? early.db
+        : openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
+    db = open
+    const home = await door.connect(server, async () => {
+      const say = (line: string) => tell({ event: 'server note', line })
+      const applied = await migrate(open, server.url, say, believeOlder(configured.known, dataDir))
+      if (applied.includes('init')) {
+        if (server.kind === 'external') tell({ event: 'database made' })
+      } else if (applied.length > 0) tell({ event: 'schema changed', applied })
+      const { id: machineId } = await currentMachine(open)
+      const opened = {
+        db: open,
+        databaseUrl: server.url,
+        embedded: server.kind === 'embedded',
+        machineId,
+        dataDir,
+        dataDirId: id,
+      }
+      if (Removal.begun(dataDir).length > 0)
+        await (await import('../../machines/deletion.ts')).reconcileDeletions(opened)
+      return opened
+    })
+    door.passed()
+    stays(server, open)
+    return {
+      home,
+      kind: server.kind,
+      settings,
+      untilBack: async (signal) => await waitAgain(server, open, signal),
+      close: async () => {
+        await giveUp(open)
+        await server.leave()
+      },
+    }
+  } catch (error) {
+    if (db) await giveUp(db)
+    await server.leave().catch(() => {})
+    throw explainDatabaseError(error, server.url)
+  }
+}

@@ -1,0 +1,40 @@
+import type { OpenEvent } from '../app/open/events.ts'
+import { terminal } from './terminal.ts'
+
+/** Says what happens on the way to a database. */
+export function sayOnTheWay(event: OpenEvent): void {
+  for (const line of linesOf(event)) terminal.say(line)
+}
+
+/** The same as lines, in words. */
+export function linesOf(event: OpenEvent): string[] {
+  switch (event.event) {
+    case 'waiting for database': {
+      const { why, budgetMs, minutes } = event
+      return minutes === undefined
+        ? [`the database is not ready yet, waiting for it (up to ${budgetMs / 1000} s): ${why}`]
+        : [`still waiting for the database, ${minutes} min by now: ${why}`]
+    }
+    case 'database ready':
+      return [`the database is ready after ${event.seconds} s`]
+    case 'database away':
+      return [`the database is away, waiting for it (up to ${event.budgetMs / 1000} s): ${event.why}`]
+    case 'database made':
+      return ['the database is made']
+    case 'schema changed':
+      // The names of the steps tell something only where there was a schema before.
+      return [`database schema: applied ${event.applied.join(', ')}`]
+    case 'copied data dir':
+      return [
+        `${event.dataDir} is a copy of another data dir: it gets an identity of its own`,
+        ...(event.torn
+          ? [
+              'its database was in use while it was copied: should it be damaged, end what uses the original ' +
+                'and copy it again',
+            ]
+          : []),
+      ]
+    case 'server note':
+      return [event.line]
+  }
+}
