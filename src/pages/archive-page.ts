@@ -1,7 +1,8 @@
+import { many, number, sizeText } from '../base/words.ts'
 import type { WorkStatus } from '../db/tables.ts'
 import type { PageAssets } from './assets.ts'
 import { crawlName, type NamedCrawl } from './crawl-name.ts'
-import { CRAWL_STATUSES, data, foreign, type Html, href, html, many, number, page, sizeText, time } from './layout.ts'
+import { CRAWL_STATUSES, data, foreign, type Html, href, html, page, time } from './layout.ts'
 import { pageList } from './page-list.ts'
 
 interface ArchiveCrawl extends NamedCrawl {

@@ -1,4 +1,4 @@
-import { isVisible } from './layout.ts'
+import { isVisible } from '../base/words.ts'
 
 /** What is known of what was added as a crawl. */
 export interface NamedCrawl {

@@ -1,7 +1,8 @@
+import { duration, number } from '../base/words.ts'
 import type { Outcome, WorkStatus } from '../db/tables.ts'
 import type { PageAssets } from './assets.ts'
 import { crawlName, type NamedCrawl } from './crawl-name.ts'
-import { CRAWL_STATUSES, data, duration, foreign, type Html, html, number, page, time } from './layout.ts'
+import { CRAWL_STATUSES, data, foreign, type Html, html, page, time } from './layout.ts'
 import { type IndexPlace, pageList } from './page-list.ts'
 
 export interface CrawlPage extends NamedCrawl {

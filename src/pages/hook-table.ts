@@ -1,8 +1,9 @@
 import { attemptName, HOSTED_LOG } from '../base/attempt-paths.ts'
 import { endMarkOf } from '../base/row-log.ts'
+import { duration, many } from '../base/words.ts'
 import type { OutputFile, ResultStatus } from '../db/tables.ts'
 import { isConsequence } from '../machines/cause.ts'
-import { duration, foreign, type Html, href, html, many } from './layout.ts'
+import { foreign, type Html, href, html } from './layout.ts'
 
 export interface SnapshotPageResult {
   readonly plugin: string

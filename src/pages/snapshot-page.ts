@@ -1,19 +1,8 @@
+import { duration, isVisible, many, sizeText } from '../base/words.ts'
 import type { Outcome, ResultStatus } from '../db/tables.ts'
 import type { PageAssets } from './assets.ts'
 import { hookTable, type SnapshotPageResult } from './hook-table.ts'
-import {
-  duration,
-  foreign,
-  type Html,
-  href,
-  html,
-  isVisible,
-  many,
-  outcomeBadge,
-  page,
-  sizeText,
-  time,
-} from './layout.ts'
+import { foreign, type Html, href, html, outcomeBadge, page, time } from './layout.ts'
 import { bestOf, type Output } from './outputs.ts'
 import { strip } from './strip.ts'
 

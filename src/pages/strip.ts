@@ -1,5 +1,6 @@
+import { number, sizeText } from '../base/words.ts'
 import type { SnapshotPageResult } from './hook-table.ts'
-import { type Html, href, html, number, sizeText } from './layout.ts'
+import { type Html, href, html } from './layout.ts'
 import { cardsOf, type Output } from './outputs.ts'
 
 /** The copies: the chief ones as they look, the others by their names, and what is missing. */

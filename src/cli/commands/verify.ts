@@ -1,5 +1,5 @@
 import { EXIT } from '../../base/errors.ts'
-import { many, number, sizeText } from '../../pages/layout.ts'
+import { many, number, sizeText } from '../../base/words.ts'
 import { TABLE_LINES } from '../format.ts'
 import { asProcess, withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { AddressFilter } from '../../base/address-filter.ts'
 import { readSetting, type Texts } from '../../base/config.ts'
+import { sizeText } from '../../base/words.ts'
 import { bytesOfHost, pagesBefore } from '../../db/host-use.ts'
 import type { Owner, SnapshotClaim } from '../../machines/queues.ts'
-import { sizeText } from '../../pages/layout.ts'
 import { type Robots, robotsOf } from './robots.ts'
 
 /** What settings say about a page before it is begun. */
