@@ -119,14 +119,14 @@ export function chunksOfCrawl(crawlId: string): RawBuilder<number[]> {
 const IS_SEALED = sql`s.status is not distinct from 'sealed'`
 
 /** One of the copies of a URL. */
-export interface PageCopy extends Pick<SnapshotRow, 'id' | 'crawl_id' | 'output_dir' | 'outcome'> {
+export interface PageCopy extends Pick<SnapshotRow, 'id' | 'output_dir' | 'outcome'> {
   readonly sealed_at: Date
 }
 
 /** The sealed copies of one URL, newest first, at most `limit`. @param urlHash SHA-256, hexadecimal */
 export async function copiesOfUrl(db: Database, urlHash: string, limit: number): Promise<PageCopy[]> {
   const select = sql<PageCopy>`
-    select s.id, s.crawl_id, s.output_dir, s.outcome, s.status_changed_at as sealed_at
+    select s.id, s.output_dir, s.outcome, s.status_changed_at as sealed_at
     from archived_page a join snapshot s on s.id = a.snapshot_id
     where a.url_hash = decode(${urlHash}, 'hex') and ${IS_SEALED} order by a.number desc limit ${limit}`
   return (await byIndex(db, (tx) => select.execute(tx))).rows

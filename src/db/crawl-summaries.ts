@@ -79,11 +79,17 @@ const GONE: FactsRow = {
 
 /** The latest crawls, newest first, and the totals of the archive. */
 export async function latestCrawls(db: Database): Promise<{
-  crawls: (CrawlSummary & { readonly status: WorkStatus; readonly createdAt: Date; readonly path: string })[]
+  crawls: (CrawlSummary & {
+    readonly id: string
+    /** Its folder, relative to the data dir. */
+    readonly folder: string
+    readonly status: WorkStatus
+    readonly createdAt: Date
+  })[]
   totals: { readonly crawls: number; readonly bytes: number }
 }> {
-  const crawls = sql<SummaryRow & { status: WorkStatus; created_at: Date; path: string }>`
-    select ${columns}, c.status, c.created_at, c.output_dir as path
+  const crawls = sql<SummaryRow & { id: string; status: WorkStatus; created_at: Date; output_dir: string }>`
+    select ${columns}, c.id, c.status, c.created_at, c.output_dir
     ${counted(sql`(select * from crawl order by id desc limit ${sql.lit(MOST_CRAWLS)})`)} order by c.id desc`
   const totals = sql<{ crawls: number; bytes: number }>`
     select coalesce(sum(rows) filter (where model = 'crawl'), 0) as crawls,
@@ -93,9 +99,10 @@ export async function latestCrawls(db: Database): Promise<{
   return {
     crawls: rows.map((row) => ({
       ...summaryOf(row),
+      id: row.id,
+      folder: row.output_dir,
       status: row.status,
       createdAt: row.created_at,
-      path: row.path,
     })),
     totals: (await withRetry(db, () => totals.execute(db))).rows[0]!,
   }

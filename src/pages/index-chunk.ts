@@ -1,27 +1,7 @@
-import type { Outcome } from '../db/tables.ts'
+import type { IndexEntry } from './model/index-entry.ts'
 
 // A chunk of the archive's index: a script, because a page that was opened from disk can load nothing else, that hands
 // over one text. A line of it is a page, its fields are separated by tabs. The reader is assets/pages.js.
-
-export interface IndexEntry {
-  readonly number: number
-  readonly crawlId: string
-  readonly sealedAt: Date
-  readonly outcome: Outcome | null
-  readonly tags: readonly string[]
-  readonly cause: string | null
-  readonly httpStatus: number | null
-  /** Of its folder, relative to the top of the archive. */
-  readonly path: string
-  /** Relative to its folder; empty: none. */
-  readonly icon: string
-  readonly picture: string
-  readonly size: number
-  readonly url: string
-  readonly title: string | null
-  /** The beginning of its text. */
-  readonly text: string
-}
 
 const OUTCOME_LETTERS = { archived: 'a', partial: 'p', failed: 'f' } as const
 

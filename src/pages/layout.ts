@@ -1,6 +1,6 @@
 import { when } from '../base/words.ts'
 import type { WorkStatus } from '../db/tables.ts'
-import type { PageAssets } from './assets.ts'
+import type { Place } from './place.ts'
 
 /** Text that is already HTML: put together by `html`, never taken from outside. */
 export class Html {
@@ -25,11 +25,6 @@ function part(value: Part): string {
   if (value instanceof Html) return value.text
   if (Array.isArray(value)) return value.map(part).join('')
   return String(value).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
-}
-
-/** A link that opens from disk: each step of the path percent-encoded. */
-export function href(path: string): string {
-  return path.split('/').map(encodeURIComponent).join('/')
 }
 
 /** Text of a page that was archived: what it says of its direction (U+202E and its like) ends with it. */
@@ -71,37 +66,16 @@ export interface Page {
   readonly title: string
   /** What the script makes of it. */
   readonly kind: 'archive' | 'crawl' | 'snapshot'
-  readonly assets: PageAssets
   /** Does it show HTML of strangers in frames, which its policy rules, too? */
   readonly showsCopies?: boolean
-  /** From the page's folder to the top of the archive. */
-  readonly top: string
   readonly body: Html
-  /** Files of data, relative to the page, that it is shown with. */
+  /** Data that it is shown with: scripts, by their links. */
   readonly scripts?: readonly string[]
 }
 
-/**
- * What may be loaded, by the word of the page itself: files beside it, and nothing from anywhere else. A browser
- * counts no file as `self`.
- */
-const POLICY = [
-  "default-src 'none'",
-  ...['script', 'style', 'img', 'media', 'font', 'frame', 'object'].map((kind) => `${kind}-src 'self' file: data:`),
-  "base-uri 'none'",
-  "form-action 'none'",
-].join('; ')
-/** Copies have styles within, and are told where the files beside them lie. */
-const COPIES_POLICY = POLICY.replace('style-src', "style-src 'unsafe-inline'").replace(
-  "base-uri 'none'",
-  "base-uri 'self' file:",
-)
-
-/**
- * A whole page. It opens from disk for ever: what it loads lies in the data dir, under names that say what is in it.
- */
-export function page({ title, kind, assets, top, body, scripts = [], showsCopies = false }: Page): string {
-  const load = (path: string) => html`<script src="${href(path)}"></script>\n`
+/** A whole page. */
+export function page({ title, kind, body, scripts = [], showsCopies = false }: Page, place: Place): string {
+  const load = (src: string) => html`<script src="${src}"></script>\n`
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -109,10 +83,10 @@ export function page({ title, kind, assets, top, body, scripts = [], showsCopies
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="${showsCopies ? COPIES_POLICY : POLICY}">
+<meta http-equiv="Content-Security-Policy" content="${place.policy(showsCopies)}">
 <title>${title}</title>
-<link rel="stylesheet" href="${href(top)}/${assets.style}">
-<script src="${href(top)}/${assets.script}"></script>
+<link rel="stylesheet" href="${place.style}">
+<script src="${place.script}"></script>
 </head>
 <body class="${kind}">
 ${body}

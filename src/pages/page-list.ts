@@ -1,20 +1,18 @@
 import { type Html, html } from './layout.ts'
 
-/** Where a page finds the index of the archive. */
-export interface IndexPlace {
-  /** From the page's folder to the top of the archive. */
-  readonly top: string
-  /** The chunks that have its pages, the latest first. */
-  readonly chunks: readonly number[]
-}
-
 const OUTCOMES = { '': 'All', archived: 'Archived', partial: 'Partial', failed: 'Failed' }
+
+export interface ListedPages {
+  /** The chunks of the index that have them, the latest first. */
+  readonly chunks: readonly number[]
+  readonly total: number
+}
 
 /**
  * The list of pages: what is searched, and by what it is narrowed. assets/pages.js fills it from the chunks of the
  * index.
  */
-export function pageList({ index, total }: { readonly index: IndexPlace; readonly total: number }): Html {
+export function pageList({ chunks, total }: ListedPages): Html {
   const filter = (name: string, label: string) =>
     html`<label hidden><span>${label}</span><select name="${name}"><option value="">any</option></select></label>`
   return html`<main>
@@ -33,7 +31,7 @@ ${filter('host', 'Host')}${filter('tag', 'Tag')}${filter('cause', 'Cause')}
 <section id="causes" class="causes" aria-label="What failed, by cause" hidden></section>
 <p class="found" id="found" role="status" aria-live="polite">${total === 0 ? 'No page is done yet.' : ''}</p>
 <noscript><p>The list of pages needs the script that lies beside this page${
-    index.chunks.length > 0 ? '' : ', and has nothing to show yet'
+    chunks.length > 0 ? '' : ', and has nothing to show yet'
   }.</p></noscript>
 <ol class="list" id="list"></ol>
 </main>`

@@ -1,56 +1,26 @@
 import { duration, isVisible, many, sizeText } from '../base/words.ts'
-import type { Outcome, ResultStatus } from '../db/tables.ts'
-import type { PageAssets } from './assets.ts'
-import { hookTable, type SnapshotPageResult } from './hook-table.ts'
-import { foreign, type Html, href, html, outcomeBadge, page, time } from './layout.ts'
-import { bestOf, type Output } from './outputs.ts'
+import type { ResultStatus } from '../db/tables.ts'
+import { hookTable } from './hook-table.ts'
+import { foreign, type Html, html, outcomeBadge, page, time } from './layout.ts'
+import { bestOf } from './model/outputs.ts'
+import type { SnapshotPage } from './model/snapshot.ts'
+import type { Place, ShownOutput } from './place.ts'
 import { strip } from './strip.ts'
-
-export interface SnapshotPage {
-  readonly assets: PageAssets
-  readonly id: string
-  readonly url: string
-  readonly title: string | null
-  readonly outcome: Outcome | null
-  readonly cause: string | null
-  readonly httpStatus: number | null
-  /** When it came to its end; of one that was only listed, when that was. */
-  readonly sealedAt: Date
-  readonly depth: number
-  readonly tags: readonly string[]
-  /** What whoever bookmarked it wrote about it, and when that was. */
-  readonly notes: string | null
-  readonly bookmarkedAt: Date | null
-  /** Relative paths of the crawl's folder and the top of the archive. */
-  readonly crawlPath: string
-  readonly topPath: string
-  /** The list of all copies of the URL, relative; when there are others. */
-  readonly copiesPath: string | undefined
-  /** What was made of it, the best first. */
-  readonly outputs: readonly Output[]
-  /** In the order of their hooks; attempts of one hook one after the other. */
-  readonly results: readonly SnapshotPageResult[]
-}
 
 /**
  * The page of one snapshot: the copy first and large, the others to choose from above it, what is known of it below.
  * Without a script the choice opens in the same frame.
  */
-export function snapshotPage(snapshot: SnapshotPage): string {
-  const { url, title, results, outputs } = snapshot
+export function snapshotPage(snapshot: SnapshotPage, place: Place): string {
+  const { url, title, results } = snapshot
+  const outputs = snapshot.outputs.map(place.shown)
   const name = title !== null && isVisible(title) ? title : url
   const best = bestOf(outputs)
   const icon = outputs.find(({ plugin, shown }) => plugin === 'favicon' && shown === 'image')
-  return page({
-    title: name,
-    kind: 'snapshot',
-    showsCopies: true,
-    assets: snapshot.assets,
-    top: snapshot.topPath,
-    body: html`<header class="bar">
-<nav class="crumbs" aria-label="Where this is"><a href="${href(snapshot.topPath)}/index.html">Archive</a>
-<a href="${href(snapshot.crawlPath)}/index.html">Crawl</a></nav>
-<div class="what">${icon && html`<img class="icon" src="${href(icon.path)}" alt="">`}<h1>${foreign(name)}</h1>
+  const body = html`<header class="bar">
+<nav class="crumbs" aria-label="Where this is"><a href="${place.archive}">Archive</a>
+<a href="${place.crawl(snapshot.crawl)}">Crawl</a></nav>
+<div class="what">${icon && html`<img class="icon" src="${icon.href}" alt="">`}<h1>${foreign(name)}</h1>
 <p class="url">${original(url)}</p></div>
 <div class="verdict">${outcomeBadge(snapshot.outcome)}${statusBadge(snapshot.httpStatus)}</div>
 <nav class="dates" id="copies" aria-label="Copies of this page"><b>${time(snapshot.sealedAt)}</b></nav>
@@ -62,20 +32,20 @@ ${outputs.length > 0 ? strip(outputs, best, results) : ''}
 ${best ? frame(best) : html`<p class="nothing">${nothing(snapshot)}</p>`}
 <section id="details" aria-label="Details" tabindex="-1">
 <h2>Details</h2>
-${facts(snapshot)}
+${facts(snapshot, outputs)}
 <h2>Hooks</h2>
-${hookTable(results)}
+${hookTable(results, place)}
 ${
   outputs.length > 0
     ? html`<h2 id="files">Files</h2>
-<ul class="files">${outputs.map(fileLine)}<li><a href="index.jsonl">index.jsonl</a> all of this as records</li></ul>`
+<ul class="files">${outputs.map((output) => fileLine(output, place))}${recordsLine(place)}</ul>`
     : ''
 }
 </section>
 </main>
-${outputs.map(packedCopy)}`,
-    scripts: snapshot.copiesPath === undefined ? [] : [snapshot.copiesPath],
-  })
+${outputs.map(packedCopy)}`
+  const scripts = snapshot.isCopied ? [place.copies(snapshot.urlHash)] : []
+  return page({ title: name, kind: 'snapshot', showsCopies: true, body, scripts }, place)
 }
 
 function original(url: string): Html {
@@ -101,10 +71,10 @@ function nothing({ outcome, results }: SnapshotPage): string {
 const isEmpty = (status: ResultStatus, output: string) => status === 'noresults' && output.startsWith('an empty answer')
 
 /** The text of a copy, for the script to unpack. */
-function packedCopy({ path, packed, shown }: Output): Html {
+function packedCopy({ href, packed, shown }: ShownOutput): Html {
   return packed === undefined
     ? html``
-    : html`<script type="text/plain" data-packed="${href(path)}" data-as="${shown}">${packed}</script>
+    : html`<script type="text/plain" data-packed="${href}" data-as="${shown}">${packed}</script>
 `
 }
 
@@ -113,28 +83,26 @@ function packedCopy({ path, packed, shown }: Output): Html {
  * styles beside it. A PDF has a viewer of the browser's own, which no sandbox lets in: the script opens it, or what
  * comes next.
  */
-function frame({ plugin, group, path, shown, packed, size }: Output): Html {
+function frame({ plugin, group, path, href, shown, packed, size }: ShownOutput): Html {
   if (shown === 'file')
-    return html`<p class="nothing"><a class="button" href="${href(path)}" download>${path}</a> ${sizeText(size)}</p>`
+    return html`<p class="nothing"><a class="button" href="${href}" download>${path}</a> ${sizeText(size)}</p>`
   // In a frame a drawing would be a document.
   if (shown === 'image')
-    return html`<div class="copy image" id="copy"><img src="${href(path)}" alt="${plugin} of the page"></div>`
-  if (shown === 'video')
-    return html`<div class="copy video" id="copy"><video src="${href(path)}" controls></video></div>`
-  if (shown === 'audio')
-    return html`<div class="copy audio" id="copy"><audio src="${href(path)}" controls></audio></div>`
-  const sandboxed = packed ? html`sandbox="allow-same-origin"` : html`sandbox="allow-same-origin" src="${href(path)}"`
+    return html`<div class="copy image" id="copy"><img src="${href}" alt="${plugin} of the page"></div>`
+  if (shown === 'video') return html`<div class="copy video" id="copy"><video src="${href}" controls></video></div>`
+  if (shown === 'audio') return html`<div class="copy audio" id="copy"><audio src="${href}" controls></audio></div>`
+  const sandboxed = packed ? html`sandbox="allow-same-origin"` : html`sandbox="allow-same-origin" src="${href}"`
   return html`<div class="copy${group === 'text' ? ' reading' : ''}" id="copy">
 <iframe name="copy" title="The copy: ${plugin}" referrerpolicy="no-referrer"
 ${shown === 'pdf' ? '' : sandboxed}></iframe></div>${
     packed &&
     html`<noscript><p class="nothing">Without scripts a copy cannot be kept from loading what it names.
-<a href="${href(path)}">Open it as it is</a></p></noscript>`
+<a href="${href}">Open it as it is</a></p></noscript>`
   }`
 }
 
-function facts(snapshot: SnapshotPage): Html {
-  const { id, sealedAt, depth, tags, notes, bookmarkedAt, results, outputs, httpStatus, outcome, cause, url } = snapshot
+function facts(snapshot: SnapshotPage, outputs: readonly ShownOutput[]): Html {
+  const { id, sealedAt, depth, tags, notes, bookmarkedAt, results, httpStatus, outcome, cause, url } = snapshot
   // What was tried again a day later did not take a day.
   const last = Math.max(...results.map(({ attempt }) => attempt))
   const latest = results.filter(({ attempt }) => attempt === last)
@@ -158,10 +126,13 @@ ${fact('Notes', notes && foreign(notes))}
 </dl>`
 }
 
-function fileLine({ plugin, path, shown, files, size }: Output): Html {
+const recordsLine = (place: Place) =>
+  html`<li><a href="${place.file('index.jsonl')}">index.jsonl</a> all of this as records</li>`
+
+function fileLine({ plugin, path, href, shown, files, size }: ShownOutput, place: Place): Html {
   // With a script it is shown above, as all copies are; by itself it is what was served.
-  const others = files > 1 ? html` in <a href="${href(plugin)}/">${many(files, 'file')}</a>` : ''
-  const link = html`<a href="${href(path)}" data-shown="${shown}" data-name="${plugin}">${path}</a>`
+  const others = files > 1 ? html` in <a href="${place.file(plugin)}/">${many(files, 'file')}</a>` : ''
+  const link = html`<a href="${href}" data-shown="${shown}" data-name="${plugin}">${path}</a>`
   return html`<li>${link} ${sizeText(size)}${others}</li>
 `
 }

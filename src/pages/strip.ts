@@ -1,13 +1,14 @@
 import { number, sizeText } from '../base/words.ts'
-import type { SnapshotPageResult } from './hook-table.ts'
-import { type Html, href, html } from './layout.ts'
-import { cardsOf, type Output } from './outputs.ts'
+import { type Html, html } from './layout.ts'
+import { cardsOf } from './model/outputs.ts'
+import type { SnapshotPage, SnapshotPageResult } from './model/snapshot.ts'
+import type { ShownOutput } from './place.ts'
 
 /** The copies: the chief ones as they look, the others by their names, and what is missing. */
 export function strip(
-  outputs: readonly Output[],
-  best: Output | undefined,
-  results: readonly SnapshotPageResult[],
+  outputs: readonly ShownOutput[],
+  best: ShownOutput | undefined,
+  results: SnapshotPage['results'],
 ): Html {
   const cards = cardsOf(outputs)
   const others = outputs.filter((output) => !cards.includes(output))
@@ -24,13 +25,13 @@ export function strip(
 const MOST_CHIPS = 40
 
 /** The last word of every hook that failed and left nothing. */
-function missing(results: readonly SnapshotPageResult[], outputs: readonly Output[]): SnapshotPageResult[] {
+function missing(results: SnapshotPage['results'], outputs: readonly ShownOutput[]): SnapshotPageResult[] {
   const kept = new Set(outputs.map(({ plugin }) => plugin))
   const last = new Map(results.map((result) => [result.hookName, result]))
   return [...last.values()].filter(({ plugin, status }) => status === 'failed' && !kept.has(plugin))
 }
 
-function card(output: Output, isBest: boolean): Html {
+function card(output: ShownOutput, isBest: boolean): Html {
   const { plugin, group, size, shown } = output
   return html`<a class="card ${group}" ${linkTo(output)}${isBest ? html` aria-current="true"` : ''}>
 <span class="preview ${shown}">${preview(output)}</span><b>${plugin}</b>${part(output)}
@@ -38,13 +39,13 @@ function card(output: Output, isBest: boolean): Html {
 `
 }
 
-function chip(output: Output, isBest: boolean): Html {
+function chip(output: ShownOutput, isBest: boolean): Html {
   return html`<a class="chip ${output.group}" ${linkTo(output)}${isBest ? html` aria-current="true"` : ''}
 title="${sizeText(output.size)}">${output.plugin}${part(output)}</a>
 `
 }
 
-function part({ path, isPart }: Output): Html {
+function part({ path, isPart }: ShownOutput): Html {
   return isPart ? html` <em class="badge partial">${path === ERROR_PAGE ? 'error page' : 'part'}</em>` : html``
 }
 
@@ -56,18 +57,17 @@ function lostChip({ plugin, output }: SnapshotPageResult): Html {
 `
 }
 
-function linkTo({ plugin, path, shown, packed }: Output): Html {
+function linkTo({ plugin, href, shown, packed }: ShownOutput): Html {
   // Without a script, nothing closes a packed one: it opens like any other file.
   const target = shown === 'file' || packed ? '_blank' : 'copy'
-  return html`href="${href(path)}" data-shown="${shown}" data-name="${plugin}" target="${target}"`
+  return html`href="${href}" data-shown="${shown}" data-name="${plugin}" target="${target}"`
 }
 
 /** Nothing of it can be touched or run: it is a picture of what opens. */
-function preview({ plugin, path, shown, packed, thumbnail }: Output): Html {
-  if (thumbnail !== undefined || shown === 'image')
-    return html`<img src="${href(thumbnail ?? path)}" alt="" loading="lazy">`
+function preview({ plugin, href, shown, packed, picture }: ShownOutput): Html {
+  if (picture !== undefined || shown === 'image') return html`<img src="${picture ?? href}" alt="" loading="lazy">`
   if (shown === 'html' || shown === 'source' || shown === 'text')
-    return html`<iframe ${packed ? html`data-copy` : html`src`}="${href(path)}" sandbox="allow-same-origin"
+    return html`<iframe ${packed ? html`data-copy` : html`src`}="${href}" sandbox="allow-same-origin"
 loading="lazy" tabindex="-1" aria-hidden="true" title=""></iframe>`
   if (plugin === 'wacz') return html`<small>replays in ReplayWeb.page</small>`
   const sign = { file: '⤓', pdf: 'PDF', video: '▶', audio: '♪' }[shown]

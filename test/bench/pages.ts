@@ -4,9 +4,11 @@ import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import type { Home } from '../../src/db/home.ts'
 import { archivePage } from '../../src/pages/archive-page.ts'
-import { assetFiles, pageAssets } from '../../src/pages/assets.ts'
+import { assetFiles } from '../../src/pages/assets.ts'
 import { crawlPage } from '../../src/pages/crawl-page.ts'
 import { chunkLine, chunkText } from '../../src/pages/index-chunk.ts'
+import type { CrawlPage } from '../../src/pages/model/crawl.ts'
+import { onDisk } from '../../src/pages/on-disk.ts'
 import { writeArchivePage } from '../../src/workers/index/index-pages.ts'
 import { Browser, noBrowser } from '../support/browser.ts'
 import type { Figure } from './figures.ts'
@@ -103,35 +105,18 @@ function writePages(dir: string): Record<string, string> {
     for (let number = chunk * CHUNK; number < (chunk + 1) * CHUNK; number += 1) lines.set(number, lineOf(number))
     write(`archive/index/${chunk}.js`, chunkText(chunk, lines))
   }
-  const common = {
-    assets: pageAssets(),
-    label: '',
-    urlsTotal: OF_CRAWL,
-    firstTitle: null,
-    urls: ['https://a.example/'],
-  }
   const counts = { queued: 0, started: 0, paused: 0, archived: OF_CRAWL, partial: 0, failed: 0 }
-  const crawl = crawlPage({
-    ...common,
-    id: 'crawl-1',
-    pages: OF_CRAWL,
-    tags: [],
-    status: 'sealed',
-    message: '',
-    maxDepth: 0,
-    createdAt: new Date(),
-    writtenAt: new Date(0),
-    counts,
-    secondsLeft: null,
-    waczPath: undefined,
-    index: { top: '../..', chunks: chunks.slice(0, OF_CRAWL / CHUNK) },
-  })
+  const folder = 'archive/crawl'
+  const crawl: CrawlPage = {
+    ...{ id: 'crawl-1', folder, label: '', urls: ['https://a.example/'], urlsTotal: OF_CRAWL, firstTitle: null },
+    ...{ pages: OF_CRAWL, tags: [], status: 'sealed', message: '', maxDepth: 0, counts, secondsLeft: null },
+    ...{ createdAt: new Date(), writtenAt: new Date(0), wacz: undefined },
+    chunks: chunks.slice(0, OF_CRAWL / CHUNK),
+  }
+  const archive = { crawls: [], totalCrawls: 0, totalBytes: 1, index: { chunks, pages: PAGES } }
   return {
-    [`archive of ${PAGES}`]: write(
-      'index.html',
-      archivePage({ ...common, crawls: [], totalCrawls: 0, totalPages: PAGES, totalBytes: 1, chunks }),
-    ),
-    [`crawl of ${OF_CRAWL}`]: write('archive/crawl/index.html', crawl),
+    [`archive of ${PAGES}`]: write('index.html', archivePage(archive, onDisk(dir, ''))),
+    [`crawl of ${OF_CRAWL}`]: write(`${folder}/index.html`, crawlPage(crawl, onDisk(dir, folder))),
   }
 }
 

@@ -108,7 +108,7 @@ async function insides(rounds: number, home: Home, { old, open }: LargeArchive):
     'line on the terminal, one crawl': () => workOf(home, open, 3),
     'line on the terminal, all crawls': () => workOf(home, undefined, 3),
     'page of the archive': () => writeArchivePage(home),
-    'page of a crawl': () => writeCrawlPage(home, crawl, 'sealed'),
+    'page of a crawl': () => writeCrawlPage(home, crawl.id, { ...crawl, status: 'sealed' }),
   }
   const figures: Figure[] = []
   for (const [what, step] of Object.entries(steps)) {

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { FileLock } from '../../base/file-lock.ts'
-import { crawlById, folderOfCrawl } from '../../db/crawls.ts'
 import type { Home } from '../../db/home.ts'
 import { snapshotById } from '../../db/snapshots.ts'
 import { adoptedAmong, type PlaceOfPage } from '../../machines/adopt.ts'
@@ -62,10 +61,7 @@ async function adoptAll(
     }
     onProgress(adoption)
   }
-  for (const id of adoption.crawls) {
-    const crawl = await crawlById(home.db, id)
-    if (crawl) await writeCrawlPage(home, crawl, crawl.status)
-  }
+  for (const id of adoption.crawls) await writeCrawlPage(home, id)
   await writeArchivePage(home)
   return adoption
 }
@@ -75,8 +71,8 @@ async function mendPages(home: Home, id: string, place: PlaceOfPage, adoption: A
   adoption.before += 1
   adoption.crawls.add(place.crawl_id)
   if (existsSync(join(home.dataDir, place.output_dir, 'index.html'))) return
-  const [snapshot, crawlDir] = [await snapshotById(home.db, id), await folderOfCrawl(home.db, place.crawl_id)]
-  if (snapshot?.status === 'sealed' && crawlDir) await writeSnapshotPages(home, snapshot, crawlDir)
+  const snapshot = await snapshotById(home.db, id)
+  if (snapshot?.status === 'sealed') await writeSnapshotPages(home, id, { snapshot })
 }
 
 async function* batches<T>(all: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T[]> {

@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { urlDetails } from '../../base/url-details.ts'
 import { archivableUrl } from '../../base/urls.ts'
-import { folderOfCrawl, outputDir } from '../../db/crawls.ts'
+import { outputDir } from '../../db/crawls.ts'
 import type { Home } from '../../db/home.ts'
-import { snapshotById } from '../../db/snapshots.ts'
 import { placeOf } from '../../importers/archivebox/folders.ts'
 import type { SourceSnapshot } from '../../importers/archivebox/snapshot.ts'
 import { type AdoptedPage, adoptedAmong } from '../../machines/adopt.ts'
@@ -61,7 +60,7 @@ export async function adoptSnapshot(
   }
   const crawl = await adoptInto(home, collection, page)
   adoption.crawls.add(crawl)
-  await writeSnapshotPages(home, (await snapshotById(home.db, id))!, (await folderOfCrawl(home.db, crawl))!)
+  await writeSnapshotPages(home, id)
   adoption.taken += 1
   adoption.linked += taken.linked
   adoption.copied += taken.copied

@@ -28,7 +28,7 @@ export async function sealCrawl(
   claim: CrawlClaim<'started'>,
   log?: Log,
 ): Promise<boolean> {
-  const unshown = await writeCrawlPage(home, claim.row, 'sealed')
+  const unshown = await writeCrawlPage(home, claim.id, { ...claim.row, status: 'sealed' })
   if (unshown !== undefined) log?.error(`crawl ${claim.id}: ${unshown}`)
   try {
     await queue.move(claim, 'seal', processId, undefined, IS_OVER)

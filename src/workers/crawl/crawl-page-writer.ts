@@ -28,7 +28,7 @@ export class CrawlPageWriter {
     const { changes } = this.#pool
     if (changes === this.#changes || performance.now() - this.#writtenAt < EVERY_MS) return
     try {
-      await writeCrawlPage(this.#context.owner.home, this.#crawl, 'started')
+      await writeCrawlPage(this.#context.owner.home, this.#crawl.id, { ...this.#crawl, status: 'started' })
     } catch (error) {
       if (!isMachineTrouble(error)) throw error
       this.#context.log.debug(`the crawl's page: ${messageOf(error)}`)

@@ -77,7 +77,7 @@ const isQueued = (claim: CrawlClaim): claim is CrawlClaim<'queued'> => claim.sta
 async function release({ context, queue, claim, tick, services, watch }: CrawlInWork): Promise<Ended> {
   const { owner, stop } = context
   if (tick.signal.aborted && !stop.force.aborted) throw tick.signal.reason
-  await writeCrawlPage(owner.home, claim.row, 'started')
+  await writeCrawlPage(owner.home, claim.id, { ...claim.row, status: 'started' })
   // As for a page: one of the crawl's own hooks may be the cause.
   await releaseCrawl(owner, queue, claim, services.isCutOff && watch.cameToNothing && !stop.isExplained)
   await failpoint('claim.crawl_released')

@@ -4,6 +4,7 @@ import type { Database } from '../../db/database.ts'
 import type { Home } from '../../db/home.ts'
 import { transact } from '../../db/retry.ts'
 import { serverIdentity } from '../../db/server-identity.ts'
+import type { ArchiveIndex } from '../../pages/model/archive.ts'
 import { type Rewrite, writeCopies } from './copies-lists.ts'
 import { writeChunk } from './index-chunks.ts'
 import { type IndexState, readState, writeState } from './index-state.ts'
@@ -19,11 +20,7 @@ const MOST_MS = 1_000
 /** A transaction that holds the lock for longer is taken to be stuck. */
 const LOCK_MS = 5_000
 
-/** What the index contains. */
-export interface IndexSummary {
-  /** Newest first. */
-  readonly chunks: readonly number[]
-  readonly pages: number
+interface IndexSummary extends ArchiveIndex {
   /** Nothing remains to be updated. */
   readonly isComplete: boolean
 }

@@ -10,7 +10,7 @@ import { publishFile } from './publish-file.ts'
 const MOST_COPIES = 100
 
 /** Rewrites a page that does not list its other copies yet. */
-export type Rewrite = (page: { readonly id: string; readonly crawl_id: string }) => Promise<void>
+export type Rewrite = (id: string) => Promise<void>
 
 /**
  * Writes the lists of copies of these URLs, and before that the pages that do not link to theirs yet: what an earlier
@@ -26,7 +26,7 @@ export async function writeCopies(home: Home, urls: readonly string[], rewrite: 
     const linked = new Set(before.length < 2 ? [] : before)
     for (const copy of copies.length < 2 ? [] : copies.filter(({ output_dir }) => !linked.has(output_dir)))
       await ofOnePage(async () => {
-        if (await lacks(join(home.dataDir, copy.output_dir, 'index.html'), file)) await rewrite(copy)
+        if (await lacks(join(home.dataDir, copy.output_dir, 'index.html'), file)) await rewrite(copy.id)
       })
     await publishFile(
       list,

@@ -63,7 +63,8 @@ export async function sealSnapshot(
   const judged = judgeResults(tree.root, latest(results))
   const found = whyNone !== undefined && results.length === 0 ? { ...judged, cause: whyNone } : judged
   const sealed = { ...claim.row, output_size, title, ...found, status: 'sealed', status_changed_at: now } as const
-  const unshown = await writeSnapshotPages(owner.home, sealed, crawl.output_dir, finished).catch(unlessOurs)
+  const known = { ...finished, snapshot: sealed, crawlDir: crawl.output_dir }
+  const unshown = await writeSnapshotPages(owner.home, claim.id, known).catch(unlessOurs)
   if (unshown !== undefined) page.log.error(`snapshot ${claim.id}: ${unshown}`)
   const verdict = withoutIndex(found, unshown)
   await failpoint('publish.page_written')

@@ -33,7 +33,8 @@ export async function writePagesOf(
   for (let after: string | undefined, isMore = true; isMore; ) {
     const snapshots = await snapshotsIn(home.db, crawl.id, status, { after, limit: BATCH, only })
     for (const snapshot of snapshots) {
-      await writeSnapshotPages(home, snapshot, crawl.output_dir).catch((error: unknown) => {
+      const known = { snapshot, crawlDir: crawl.output_dir }
+      await writeSnapshotPages(home, snapshot.id, known).catch((error: unknown) => {
         if (isDatabaseAway(error)) throw error
         failures.push(error)
       })
@@ -41,6 +42,6 @@ export async function writePagesOf(
     after = snapshots.at(-1)?.id ?? after
     isMore = snapshots.length === BATCH
   }
-  await writeCrawlPage(home, crawl, crawl.status)
+  await writeCrawlPage(home, crawl.id, crawl)
   return failures
 }

@@ -35,6 +35,6 @@ export async function sealByRows(
   const orSay = (what: string, done: Promise<unknown>) =>
     done.catch((error: unknown) => log.warn(`snapshot ${claim.id}: ${what}: ${messageOf(error)}`))
   await orSay('what its hooks left cannot be removed', reconcileWork(home, claim.row))
-  await orSay('its index cannot be written', writeSnapshotPages(home, sealed, crawlDir))
+  await orSay('its index cannot be written', writeSnapshotPages(home, claim.id, { snapshot: sealed, crawlDir }))
   return ENDED
 }

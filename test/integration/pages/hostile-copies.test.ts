@@ -9,15 +9,16 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mimeOf } from '../../../src/base/mime.ts'
-import { assetFiles, pageAssets } from '../../../src/pages/assets.ts'
-import { outputsOf } from '../../../src/pages/outputs.ts'
+import { assetFiles } from '../../../src/pages/assets.ts'
+import { outputsOf } from '../../../src/pages/model/outputs.ts'
+import type { SnapshotPage } from '../../../src/pages/model/snapshot.ts'
+import { onDisk } from '../../../src/pages/on-disk.ts'
 import { snapshotPage } from '../../../src/pages/snapshot-page.ts'
 import { partsOf } from '../../../src/plugins/base/browser/page-parts.ts'
 import { SERIALIZE } from '../../../src/plugins/base/browser/page-scripts.ts'
 import { singleFile } from '../../../src/plugins/base/browser/single-file.ts'
 import { articleDocument } from '../../../src/plugins/readability/article-document.ts'
 import { inertArticle } from '../../../src/plugins/readability/inert-article.ts'
-import { packCopies } from '../../../src/workers/index/packed-copies.ts'
 import { Browser, noBrowser } from '../../support/browser.ts'
 import { hostileSite } from '../../support/hostile-copies.ts'
 import { noPackage } from '../../support/packaged-browser.ts'
@@ -132,13 +133,12 @@ describe.skipIf(noBrowser || noPackage)(`copies of hostile pages ${noBrowser}${n
       const files = { [file]: { size: 1, mimetype: 'text/html' } }
       return { plugin, output, files, status: 'succeeded' as const }
     })
-    const page = snapshotPage({
-      ...{ assets: pageAssets(), id: '0199-id', url: 'http://example.com/', title: name, outcome: 'archived' },
-      ...{ cause: null, httpStatus: 200, sealedAt: new Date(), depth: 0, tags: [], notes: null, bookmarkedAt: null },
-      ...{ crawlPath: '..', topPath: '..', copiesPath: undefined, results: [] },
-      outputs: packCopies(join(dir, name), outputsOf(made)),
-    })
-    write(`${name}/index.html`, page)
+    const page: SnapshotPage = {
+      ...{ id: '0199-id', folder: name, url: 'http://example.com/', title: name, outcome: 'archived', cause: null },
+      ...{ httpStatus: 200, sealedAt: new Date(), depth: 0, tags: [], notes: null, bookmarkedAt: null, urlHash: '' },
+      ...{ crawl: { id: '0199-crawl', folder: 'crawl' }, isCopied: false, results: [], outputs: outputsOf(made) },
+    }
+    write(`${name}/index.html`, snapshotPage(page, onDisk(dir, name)))
   }
 
   it('would run and ask, as they were served', async () => {

@@ -7,10 +7,11 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { attemptName, HOSTED_LOG } from '../../../src/base/attempt-paths.ts'
 import { RowLog } from '../../../src/base/row-log.ts'
-import { assetFiles, pageAssets } from '../../../src/pages/assets.ts'
-import { outputsOf } from '../../../src/pages/outputs.ts'
+import { assetFiles } from '../../../src/pages/assets.ts'
+import { outputsOf } from '../../../src/pages/model/outputs.ts'
+import type { SnapshotPage } from '../../../src/pages/model/snapshot.ts'
+import { onDisk } from '../../../src/pages/on-disk.ts'
 import { snapshotPage } from '../../../src/pages/snapshot-page.ts'
-import { packCopies } from '../../../src/workers/index/packed-copies.ts'
 import { Browser, noBrowser } from '../../support/browser.ts'
 import { eventually } from '../../support/program.ts'
 
@@ -83,31 +84,17 @@ describe.skipIf(noBrowser)(`a copy in its page ${noBrowser}`, () => {
     const log = new RowLog(join(dir, HOSTED_LOG), hooks, 'boot')
     for (const hook of hooks) log.append(hook, new Array<object>(100).fill({}))
     log.close()
-    write(
-      'index.html',
-      snapshotPage({
-        assets: pageAssets(),
-        id: '0199-id',
-        url: 'http://example.com/',
-        title: 'Ferry',
-        outcome: 'archived',
-        cause: null,
-        httpStatus: 200,
-        sealedAt: new Date(),
-        depth: 0,
-        tags: [],
-        notes: null,
-        bookmarkedAt: null,
-        crawlPath: '.',
-        topPath: '.',
-        copiesPath: undefined,
-        outputs: packCopies(dir, outputsOf(made.map((one) => ({ ...one, status: 'succeeded' as const })))),
-        results: ['first', 'second'].map((plugin) => ({
-          ...{ plugin, hookName: 'on_Snapshot__1-x.js', attempt: 1, status: 'succeeded' as const, output: '' },
-          ...{ files: {}, startedAt: null, endedAt: null, logs: { output: HOSTED_LOG } },
-        })),
-      }),
-    )
+    const page: SnapshotPage = {
+      ...{ id: '0199-id', folder: '', url: 'http://example.com/', title: 'Ferry', outcome: 'archived', cause: null },
+      ...{ httpStatus: 200, sealedAt: new Date(), depth: 0, tags: [], notes: null, bookmarkedAt: null, urlHash: '' },
+      ...{ crawl: { id: '0199-crawl', folder: 'crawl' }, isCopied: false },
+      outputs: outputsOf(made.map((one) => ({ ...one, status: 'succeeded' as const }))),
+      results: ['first', 'second'].map((plugin) => ({
+        ...{ plugin, hookName: 'on_Snapshot__1-x.js', attempt: 1, status: 'succeeded' as const, output: '' },
+        ...{ files: {}, startedAt: null, endedAt: null, logs: { output: HOSTED_LOG } },
+      })),
+    }
+    write('index.html', snapshotPage(page, onDisk(dir, '')))
     browser = await Browser.start()
   })
   afterAll(async () => {

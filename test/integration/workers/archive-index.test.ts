@@ -152,7 +152,7 @@ describe('the index of the archive', () => {
       const killed = new Error('killed')
       await expect(updateArchiveIndex(home, () => Promise.reject(killed))).rejects.toBe(killed)
       const rewritten: string[] = []
-      const rewrite = async ({ id }: { id: string }) => void rewritten.push(id)
+      const rewrite = async (id: string) => void rewritten.push(id)
       for (let update = 0; update < 2; update += 1) await updateArchiveIndex(home, rewrite)
       expect(rewritten).toEqual([first!.id])
       const [folder] = readdirSync(join(test.dataDir, 'archive', 'urls'))

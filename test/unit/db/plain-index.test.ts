@@ -26,8 +26,8 @@ const result = {
 }
 const write = (output_files: unknown) => {
   const results = [{ ...result, output_files } as unknown as ResultOfPage]
-  const known = { results, isCopied: false, tags: [] }
-  return writeSnapshotPages({ dataDir } as Home, snapshot, 'archive/crawl', known)
+  const known = { snapshot, crawlDir: 'archive/crawl', results, isCopied: false, tags: [] }
+  return writeSnapshotPages({ dataDir } as Home, snapshot.id, known)
 }
 const read = (name: string) => readFileSync(join(dataDir, snapshot.output_dir, name), 'utf8')
 

@@ -13,7 +13,7 @@ import { own, put } from '../../../src/base/own.ts'
 import { sameSiteOf } from '../../../src/base/persona/cookie.ts'
 import { askedFor } from '../../../src/cli/queue-records.ts'
 import { placeOf } from '../../../src/importers/archivebox/folders.ts'
-import { outputsOf } from '../../../src/pages/outputs.ts'
+import { outputsOf } from '../../../src/pages/model/outputs.ts'
 import { ROOT } from '../../support/program.ts'
 
 /** What every object seems to have. */

@@ -77,6 +77,14 @@ describe('imports', () => {
     expect(wrong.map(written)).toEqual([])
   })
 
+  it('of what a page shows are its own files, and of other rooms leaves, tables and graphs: nothing renders there', () => {
+    const isModel = (file: string) => file.startsWith('pages/model/')
+    const model = edges.filter(({ from }) => isModel(from))
+    expect(model.length).toBeGreaterThan(20)
+    const wrong = model.filter(({ to }) => !isModel(to) && !['base', 'db', 'machines'].includes(roomOf(to)))
+    expect(wrong.map(written)).toEqual([])
+  })
+
   it('of what only ArchiveBox’s suite needs lead from hooks to it, never back', () => {
     const isUpstream = (file: string) => file.startsWith('hooks/upstream/')
     const touching = edges.filter(({ from, to }) => roomOf(from) === 'hooks' && isUpstream(to) !== isUpstream(from))

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Output } from '../../../src/pages/outputs.ts'
-import { isClosed, packCopies } from '../../../src/workers/index/packed-copies.ts'
+import type { Output } from '../../../src/pages/model/outputs.ts'
+import { isClosed, packed } from '../../../src/pages/packed-copies.ts'
 
 const csp = (policy: string) => `<meta http-equiv="Content-Security-Policy" content="${policy}">`
 const CLOSED = csp("default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'")
@@ -55,7 +55,7 @@ describe('the copies that a page carries', () => {
       files: 1,
       isPart: false,
     })
-    const [html, single, ...others] = packCopies(dir, ['html', 'singlefile', 'large', 'gone'].map(output))
+    const [html, single, ...others] = ['html', 'singlefile', 'large', 'gone'].map((name) => packed(dir, output(name)))
     expect(gunzipSync(Buffer.from(html!.packed!, 'base64')).toString()).toBe(`${CLOSED}served`)
     expect(single).toEqual(output('singlefile'))
     expect(others).toEqual([

@@ -2,20 +2,24 @@ import { Parser } from 'htmlparser2'
 import { describe, expect, it } from 'vitest'
 import { isVisible, sizeText, when } from '../../../src/base/words.ts'
 import type { ResultStatus } from '../../../src/db/tables.ts'
-import { type ArchivePage, archivePage } from '../../../src/pages/archive-page.ts'
-import { pageAssets } from '../../../src/pages/assets.ts'
+import { archivePage } from '../../../src/pages/archive-page.ts'
 import { copiesText } from '../../../src/pages/copies.ts'
-import { crawlName } from '../../../src/pages/crawl-name.ts'
-import { type CrawlPage, crawlPage } from '../../../src/pages/crawl-page.ts'
-import { chunkLine, chunkText, type IndexEntry, parseChunk } from '../../../src/pages/index-chunk.ts'
-import { data, href, html } from '../../../src/pages/layout.ts'
-import { bestOf, cardsOf, outputsOf } from '../../../src/pages/outputs.ts'
-import { type SnapshotPage, snapshotPage } from '../../../src/pages/snapshot-page.ts'
+import { crawlPage } from '../../../src/pages/crawl-page.ts'
+import { chunkLine, chunkText, parseChunk } from '../../../src/pages/index-chunk.ts'
+import { data, html } from '../../../src/pages/layout.ts'
+import { href } from '../../../src/pages/links.ts'
+import type { ArchivePage } from '../../../src/pages/model/archive.ts'
+import type { CrawlPage } from '../../../src/pages/model/crawl.ts'
+import { crawlName } from '../../../src/pages/model/crawl-name.ts'
+import type { IndexEntry } from '../../../src/pages/model/index-entry.ts'
+import { bestOf, cardsOf, type Output, outputsOf } from '../../../src/pages/model/outputs.ts'
+import type { SnapshotPage } from '../../../src/pages/model/snapshot.ts'
+import { onDisk } from '../../../src/pages/on-disk.ts'
+import { snapshotPage } from '../../../src/pages/snapshot-page.ts'
 
 const EVIL = `</title></style><script>alert(1)</script><img src=x onerror=alert(2)>"'&amp;<!--\u202e\u200b`
 const EVIL_FILE = `a b/#?%41"'><script>alert(3)</script>&amp;.html`
 const ADDED = new Date('2026-02-03T04:05:06Z')
-const assets = pageAssets()
 const result = { attempt: 1, startedAt: ADDED, endedAt: new Date(ADDED.getTime() + 500), logs: {} }
 
 const RESULTS: SnapshotPage['results'] = [
@@ -36,7 +40,6 @@ const RESULTS: SnapshotPage['results'] = [
 ]
 
 const snapshot: SnapshotPage = {
-  assets,
   id: '0199-id',
   url: `http://example.com/?q=%22%3E&x=${EVIL}`,
   title: EVIL,
@@ -48,15 +51,15 @@ const snapshot: SnapshotPage = {
   tags: [EVIL],
   notes: EVIL,
   bookmarkedAt: ADDED,
-  crawlPath: '../../../../crawls/20260203/example.com/id',
-  topPath: '../../../../..',
-  copiesPath: '../../../../../archive/urls/ab/cd.js',
+  folder: 'archive/snapshots/20260203/example.com/0199-id',
+  crawl: { id: '0199-crawl', folder: 'archive/crawls/20260203/example.com/id' },
+  urlHash: 'abcd',
+  isCopied: true,
   outputs: outputsOf(RESULTS),
   results: RESULTS,
 }
 
 const crawl: CrawlPage = {
-  assets,
   id: '0199-id',
   urls: [snapshot.url],
   urlsTotal: 1,
@@ -71,12 +74,12 @@ const crawl: CrawlPage = {
   writtenAt: ADDED,
   counts: { queued: 4_990, started: 2, paused: 0, archived: 7, partial: 1, failed: 2 },
   secondsLeft: 200,
-  waczPath: undefined,
-  index: { top: '../../../../..', chunks: [7, 3, 1] },
+  folder: 'archive/crawls/20260203/example.com/0199-id',
+  wacz: undefined,
+  chunks: [7, 3, 1],
 }
 
 const archive: ArchivePage = {
-  assets,
   crawls: [
     {
       label: EVIL,
@@ -86,22 +89,33 @@ const archive: ArchivePage = {
       pages: 2,
       status: 'started',
       createdAt: ADDED,
-      path: 'archive/crawls/a b/#?%41',
+      id: '0199-id',
+      folder: 'archive/crawls/a b/#?%41',
       sealed: 1,
       partial: 0,
       failed: 1,
     },
   ],
   totalCrawls: 3,
-  totalPages: 1,
   totalBytes: 12,
-  chunks: [1, 0],
+  index: { pages: 1, chunks: [1, 0] },
 }
 
+/** On a disk that has none of the files: nothing is packed. */
+const shown = ({ thumbnail, ...output }: Output) => ({
+  ...output,
+  href: href(output.path),
+  ...(thumbnail !== undefined && { picture: href(thumbnail) }),
+})
+const showSnapshot = (changes: Partial<SnapshotPage> = {}) =>
+  snapshotPage({ ...snapshot, ...changes }, { ...onDisk('/nowhere', snapshot.folder), shown })
+const showCrawl = (changes: Partial<CrawlPage> = {}) =>
+  crawlPage({ ...crawl, ...changes }, onDisk('/nowhere', crawl.folder))
+
 const PAGES: Readonly<Record<string, string>> = {
-  snapshot: snapshotPage(snapshot),
-  crawl: crawlPage(crawl),
-  archive: archivePage(archive),
+  snapshot: showSnapshot(),
+  crawl: showCrawl(),
+  archive: archivePage(archive, onDisk('/nowhere', '')),
 }
 
 interface Read {
@@ -184,9 +198,9 @@ describe('the snapshot page', () => {
         `wget/${EVIL_FILE}`,
         'wget/',
         '.logs/wget/x.1.stdout.log',
-        `${snapshot.crawlPath}/index.html`,
-        `${snapshot.topPath}/index.html`,
-        snapshot.copiesPath,
+        '../../../../crawls/20260203/example.com/id/index.html',
+        '../../../../../index.html',
+        '../../../../../archive/urls/ab/cd.js',
       ]),
     )
   })
@@ -198,7 +212,7 @@ describe('the snapshot page', () => {
       hookName: 'on_Snapshot__1-a.js',
       logs: { output: '.logs/hosted.txt' },
     }
-    expect(links(snapshotPage({ ...snapshot, results: [shared] }))).toContain(
+    expect(links(showSnapshot({ results: [shared] }))).toContain(
       '.logs/hosted.txt#:~:text=%22hook%22%3A%22a.on_Snapshot__1%2Da.js.1%22',
     )
   })
@@ -208,9 +222,7 @@ describe('the snapshot page', () => {
     expect(outside.length).toBeGreaterThan(0)
     for (const { attributes } of outside) expect(attributes).toMatchObject({ href: snapshot.url, rel: 'noreferrer' })
     for (const url of ['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd'])
-      expect(
-        links(snapshotPage({ ...snapshot, url, outputs: [], results: [] })).filter((link) => link.includes(':')),
-      ).toEqual([])
+      expect(links(showSnapshot({ url, outputs: [], results: [] })).filter((link) => link.includes(':'))).toEqual([])
   })
 
   it('says how it went, what failed, what took how long, and which attempt it was', () => {
@@ -234,9 +246,7 @@ describe('the snapshot page', () => {
     const { elements } = read(PAGES['snapshot']!)
     const current = elements.filter(({ attributes }) => attributes['aria-current'] !== undefined)
     expect(current.map(({ attributes }) => decodeURIComponent(attributes['href']!))).toEqual([`wget/${EVIL_FILE}`])
-    const bare = read(
-      snapshotPage({ ...snapshot, outputs: [], results: [], outcome: 'failed', cause: 'connection refused' }),
-    )
+    const bare = read(showSnapshot({ outputs: [], results: [], outcome: 'failed', cause: 'connection refused' }))
     expect(bare.elements.filter(({ name }) => name === 'iframe')).toEqual([])
     expect(bare.text).toContain('No copy of this page is here')
     expect(bare.text).toContain('connection refused')
@@ -244,7 +254,7 @@ describe('the snapshot page', () => {
 
   it('falls back to the URL where nobody could see the title', () => {
     for (const title of [null, '', '\u200b\u202e \u2800'])
-      expect(snapshotPage({ ...snapshot, title, url: 'http://plain.example/' })).toContain(
+      expect(showSnapshot({ title, url: 'http://plain.example/' })).toContain(
         '<h1><bdi>http://plain.example/</bdi></h1>',
       )
   })
@@ -255,8 +265,8 @@ describe('the page of a snapshot', () => {
     const before = { ...result, plugin: 'html', hookName: 'a', status: 'failed' as const, output: '', files: {} }
     const later = new Date(ADDED.getTime() + 86_400_000)
     const again = { ...before, attempt: 2, startedAt: later, endedAt: new Date(later.getTime() + 1_500) }
-    expect(snapshotPage({ ...snapshot, results: [before, again] })).toContain('<dt>It took</dt><dd>1.50 s</dd>')
-    expect(snapshotPage({ ...snapshot, outcome: 'failed' })).toContain('<dt>Tried</dt>')
+    expect(showSnapshot({ results: [before, again] })).toContain('<dt>It took</dt><dd>1.50 s</dd>')
+    expect(showSnapshot({ outcome: 'failed' })).toContain('<dt>Tried</dt>')
   })
 })
 
@@ -318,7 +328,7 @@ describe('what was made of a page', () => {
     expect(served('text/plain', 'a.txt')).toMatchObject({ plugin: 'staticfile', shown: 'text' })
     const [zip] = outputsOf([made('staticfile', 'staticfile/a.zip', { 'a.zip': 'application/zip' })])
     expect(bestOf([zip!])).toMatchObject({ plugin: 'staticfile', shown: 'file' })
-    expect(snapshotPage({ ...snapshot, outputs: [zip!] })).toContain('href="staticfile/a.zip" download')
+    expect(showSnapshot({ outputs: [zip!] })).toContain('href="staticfile/a.zip" download')
   })
 
   it.each([
@@ -339,7 +349,7 @@ describe('what was made of a page', () => {
 
   it('is no document in a frame when it is a drawing', () => {
     const [drawing] = outputsOf([made('staticfile', 'staticfile/a.svg', { 'a.svg': 'image/svg+xml' })])
-    const page = snapshotPage({ ...snapshot, outputs: [drawing!] })
+    const page = showSnapshot({ outputs: [drawing!] })
     expect(page).toContain('<div class="copy image" id="copy"><img src="staticfile/a.svg"')
     expect(page).not.toContain('<iframe')
   })
@@ -356,7 +366,7 @@ describe('what was made of a page', () => {
       made('wacz', '', { 'page.wacz': 'application/wacz' }),
     ])
     expect(cardsOf(outputs).map(({ plugin }) => plugin)).toEqual(['singlefile', 'screenshot', 'readability', 'wacz'])
-    const page = read(snapshotPage({ ...snapshot, outputs: [...outputs, ...outputsOf(many)] }))
+    const page = read(showSnapshot({ outputs: [...outputs, ...outputsOf(many)] }))
     const shown = (kind: string) =>
       page.elements.filter(({ attributes }) => attributes['class']?.split(' ')[0] === kind).length
     expect([shown('card'), shown('chip')]).toEqual([6, 42]) // One is a tag, one is of a hook that failed.
@@ -381,7 +391,7 @@ describe('what was made of a page', () => {
       { ...row, plugin: 'mhtml', hookName: 'm', status: 'skipped', output: 'needs html, which failed', files: {} },
       { ...row, plugin: 'ytdlp', hookName: 'y', status: 'noresults', files: {} },
     ]
-    const { text, elements } = read(snapshotPage({ ...snapshot, outputs, results }))
+    const { text, elements } = read(showSnapshot({ outputs, results }))
     const labels = elements.filter(({ attributes }) => attributes['class'] === 'badge partial').length
     expect(labels).toBe(4) // Two of copies, two of the page.
     for (const word of ['error page', 'part', 'pdf failed', '2 hooks had nothing to do']) expect(text).toContain(word)
@@ -430,8 +440,8 @@ describe('the page of a crawl', () => {
     expect(text).toContain('"live":true')
     // The script shows it when nothing was written for long.
     expect(PAGES['crawl']).toContain('<p id="quiet" hidden>')
-    expect(crawlPage({ ...crawl, status: 'sealed' })).not.toContain('id="quiet"')
-    expect(crawlPage({ ...crawl, waczPath: 'wacz/crawl.wacz' })).toContain('<a href="wacz/crawl.wacz" download>')
+    expect(showCrawl({ status: 'sealed' })).not.toContain('id="quiet"')
+    expect(showCrawl({ wacz: 'wacz/crawl.wacz' })).toContain('<a href="wacz/crawl.wacz" download>')
   })
 
   it.each<[string, Partial<CrawlPage>, string]>([

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { Output } from '../../pages/outputs.ts'
+import type { Output } from './model/outputs.ts'
 
 /** A larger file is not shown in the page, but opened by itself: the page would have to carry it. */
 const MOST_BYTES = 4 * 1024 * 1024
@@ -24,16 +24,13 @@ const POLICY = /^<meta\s+http-equiv=["']?content-security-policy["']?\s+content=
 const CLOSED_SOURCES = /^(?:'none'|'self'|'unsafe-inline'|data:|file:|blob:)$/
 
 /**
- * Copies as their page shows them. Documents of strangers would load what they name from wherever that is: the page
- * carries their text, packed, and shows that under its own policy. What is too large for that, or cannot be read, is a
- * file to open.
+ * A copy as its page shows it. A document of strangers would load what it names from wherever that is: the page carries
+ * its text, packed, and shows that under its own policy. What is too large for that, or cannot be read, is a file to
+ * open.
  * @param dir the folder of the page
  */
-export function packCopies(dir: string, outputs: readonly Output[]): Output[] {
-  return outputs.map((output) => (/^(?:html|source)$/.test(output.shown) ? packed(dir, output) : output))
-}
-
-function packed(dir: string, output: Output): Output {
+export function packed(dir: string, output: Output): Output & { readonly packed?: string } {
+  if (!/^(?:html|source)$/.test(output.shown)) return output
   try {
     const bytes = readUpTo(join(dir, output.path), CLOSED.has(output.plugin) ? HEAD_BYTES : MOST_BYTES + 1)
     if (CLOSED.has(output.plugin) && isClosed(bytes.toString('utf8'))) return output

@@ -1,4 +1,4 @@
-import { isVisible } from '../base/words.ts'
+import { isVisible } from '../../base/words.ts'
 
 /** What is known of what was added as a crawl. */
 export interface NamedCrawl {
@@ -14,8 +14,7 @@ export interface NamedCrawl {
 
 /**
  * What people call a crawl: its label; of one page its title, else where it is; of more the host (or hosts), which
- * stand
- * for them better than any one of them, and how many they are.
+ * stand for them better than any one of them, and how many they are.
  */
 export function crawlName(crawl: NamedCrawl): string {
   if (isVisible(crawl.label)) return crawl.label

@@ -1,6 +1,6 @@
-import { leadsOut } from '../base/leads-out.ts'
-import { own } from '../base/own.ts'
-import type { OutputFile, ResultStatus } from '../db/tables.ts'
+import { leadsOut } from '../../base/leads-out.ts'
+import { own } from '../../base/own.ts'
+import type { OutputFile, ResultStatus } from '../../db/tables.ts'
 
 /** How a file is shown; `source`: a document of which only the text is; `file`: not at all. */
 export type Shown = 'html' | 'source' | 'pdf' | 'image' | 'video' | 'audio' | 'text' | 'file'
@@ -20,8 +20,6 @@ export interface Output {
   readonly thumbnail?: string
   /** The hook that made it failed: this is what there was until then. */
   readonly isPart: boolean
-  /** The text of a document that must not be opened as it is: gzip, in base64. */
-  readonly packed?: string
 }
 
 interface Made {
@@ -80,7 +78,7 @@ export function outputsOf(results: readonly Made[]): Output[] {
 }
 
 /** The one to begin with, one that can be shown if there is any; undefined when nothing of the page was kept. */
-export function bestOf(outputs: readonly Output[]): Output | undefined {
+export function bestOf<T extends Output>(outputs: readonly T[]): T | undefined {
   const copies = outputs.filter(({ group }) => group !== 'data')
   return copies.find(({ shown }) => shown !== 'file') ?? copies[0]
 }
@@ -89,8 +87,8 @@ export function bestOf(outputs: readonly Output[]): Output | undefined {
 const MOST_CARDS = 6
 
 /** The copies that people look for: the best of each kind, all pictures and media, and what replays. */
-export function cardsOf(outputs: readonly Output[]): Output[] {
-  const isFirst = ({ group }: Output, at: number) => outputs.findIndex((other) => other.group === group) === at
+export function cardsOf<T extends Output>(outputs: readonly T[]): T[] {
+  const isFirst = ({ group }: T, at: number) => outputs.findIndex((other) => other.group === group) === at
   const copies = outputs.filter(
     (output, at) =>
       output.group === 'picture' || output.group === 'media' || (output.group !== 'data' && isFirst(output, at)),

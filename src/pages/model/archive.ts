@@ -1,0 +1,36 @@
+import { latestCrawls } from '../../db/crawl-summaries.ts'
+import type { Home } from '../../db/home.ts'
+import type { WorkStatus } from '../../db/tables.ts'
+import type { NamedCrawl } from './crawl-name.ts'
+import type { Kept } from './snapshot.ts'
+
+/** What the page of the archive shows. */
+export interface ArchivePage {
+  /** The latest, newest first. */
+  readonly crawls: readonly ArchiveCrawl[]
+  readonly totalCrawls: number
+  readonly totalBytes: number
+  readonly index: ArchiveIndex
+}
+
+export interface ArchiveCrawl extends NamedCrawl, Kept {
+  readonly status: WorkStatus
+  readonly createdAt: Date
+  /** How many of its pages came to an end; and of these, in which way. */
+  readonly sealed: number
+  readonly partial: number
+  readonly failed: number
+}
+
+/** What the index of the archive contains. */
+export interface ArchiveIndex {
+  /** Its chunks, the latest first. */
+  readonly chunks: readonly number[]
+  readonly pages: number
+}
+
+/** What the page of the archive shows. */
+export async function readArchivePage({ db }: Pick<Home, 'db'>, index: ArchiveIndex): Promise<ArchivePage> {
+  const { crawls, totals } = await latestCrawls(db)
+  return { crawls, totalCrawls: totals.crawls, totalBytes: totals.bytes, index }
+}

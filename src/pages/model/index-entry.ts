@@ -1,0 +1,20 @@
+/** A page as lists show it. */
+export interface IndexEntry {
+  readonly number: number
+  readonly crawlId: string
+  readonly sealedAt: Date
+  readonly outcome: 'archived' | 'partial' | 'failed' | null
+  readonly tags: readonly string[]
+  readonly cause: string | null
+  readonly httpStatus: number | null
+  /** Of its folder, relative to the top of the archive. */
+  readonly path: string
+  /** Relative to its folder; empty: none. */
+  readonly icon: string
+  readonly picture: string
+  readonly size: number
+  readonly url: string
+  readonly title: string | null
+  /** The beginning of its text. */
+  readonly text: string
+}

@@ -1,0 +1,146 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { attemptName, earlierLogPaths, HOSTED_LOG, logPaths } from '../../base/attempt-paths.ts'
+import { type LoggedEnd, readRowLog } from '../../base/row-log.ts'
+import { hasCopies } from '../../db/archived-pages.ts'
+import { folderOfCrawl } from '../../db/crawls.ts'
+import type { Home } from '../../db/home.ts'
+import { type ResultOfPage, resultsOfPage } from '../../db/results.ts'
+import { type SnapshotRow, snapshotById, tagsOfPage } from '../../db/snapshots.ts'
+import type { Outcome, OutputFile, ResultStatus } from '../../db/tables.ts'
+import { type Output, outputsOf } from './outputs.ts'
+
+/** A row with files, which has a page of its own. */
+export interface Kept {
+  readonly id: string
+  /** Its folder, relative to the top of the archive. */
+  readonly folder: string
+}
+
+/** What the page of a snapshot shows. */
+export interface SnapshotPage extends Kept {
+  readonly crawl: Kept
+  readonly url: string
+  /** SHA-256 of the URL, hexadecimal. */
+  readonly urlHash: string
+  readonly title: string | null
+  readonly outcome: Outcome | null
+  readonly cause: string | null
+  readonly httpStatus: number | null
+  /** When it came to its end; of one that was only listed, when that was. */
+  readonly sealedAt: Date
+  readonly depth: number
+  readonly tags: readonly string[]
+  /** What whoever bookmarked it wrote about it, and when that was. */
+  readonly notes: string | null
+  readonly bookmarkedAt: Date | null
+  /** Are there other copies of its URL? */
+  readonly isCopied: boolean
+  /** What was made of it, the best first. */
+  readonly outputs: readonly Output[]
+  /** In the order of their hooks; attempts of one hook one after the other. */
+  readonly results: readonly SnapshotPageResult[]
+}
+
+export interface SnapshotPageResult {
+  readonly plugin: string
+  readonly hookName: string
+  readonly attempt: number
+  readonly status: ResultStatus
+  readonly output: string
+  readonly files: Readonly<Record<string, OutputFile>>
+  readonly startedAt: Date | null
+  readonly endedAt: Date | null
+  /** What it printed, by what it is, relative to the folder of the page. */
+  readonly logs: Readonly<Record<string, string>>
+}
+
+/** What the database says of a snapshot. */
+export interface SnapshotRows {
+  readonly snapshot: SnapshotRow
+  /** The folder of its crawl. */
+  readonly crawlDir: string
+  /** In the order of their hooks. */
+  readonly results: readonly ResultOfPage[]
+  /** Are there other copies of its URL? */
+  readonly isCopied: boolean
+  readonly tags: readonly string[]
+}
+
+/** Asks the database for what is not known of a snapshot. Undefined: it was deleted. */
+export async function snapshotRows(
+  { db }: Pick<Home, 'db'>,
+  id: string,
+  known: Partial<SnapshotRows> = {},
+): Promise<SnapshotRows | undefined> {
+  const snapshot = known.snapshot ?? (await snapshotById(db, id))
+  const crawlDir = known.crawlDir ?? (snapshot && (await folderOfCrawl(db, snapshot.crawl_id)))
+  if (snapshot === undefined || crawlDir === undefined) return undefined
+  return {
+    snapshot,
+    crawlDir,
+    results: known.results ?? (await resultsOfPage(db, id)),
+    isCopied: known.isCopied ?? (await hasCopies(db, snapshot)),
+    tags: known.tags ?? (await tagsOfPage(db, id)),
+  }
+}
+
+/** What the page of a snapshot shows, by its rows and its logs. Throws when a row of an older program is none. */
+export function snapshotPageOf({ dataDir }: Pick<Home, 'dataDir'>, rows: SnapshotRows): SnapshotPage {
+  const { snapshot, results } = rows
+  const dir = join(dataDir, snapshot.output_dir)
+  const logs = logsIn(dir)
+  const hosted = readRowLog(join(dir, HOSTED_LOG))
+  return {
+    id: snapshot.id,
+    folder: snapshot.output_dir,
+    crawl: { id: snapshot.crawl_id, folder: rows.crawlDir },
+    url: snapshot.url,
+    urlHash: snapshot.url_hash.toString('hex'),
+    title: snapshot.title,
+    outcome: snapshot.outcome,
+    cause: snapshot.cause,
+    httpStatus: snapshot.http_status,
+    sealedAt: snapshot.status_changed_at,
+    depth: snapshot.depth,
+    tags: rows.tags,
+    notes: snapshot.notes,
+    bookmarkedAt: snapshot.bookmarked_at,
+    isCopied: rows.isCopied,
+    outputs: outputsOf(results.map((row) => ({ ...row, output: row.output_str, files: row.output_files }))),
+    results: results.map((row) => ({
+      plugin: row.plugin,
+      hookName: row.hook_name,
+      attempt: row.attempt,
+      status: row.status,
+      output: row.output_str,
+      files: row.output_files,
+      startedAt: row.start_ts,
+      endedAt: row.end_ts,
+      logs: logsOf(row, logs, hosted),
+    })),
+  }
+}
+
+/** The logs of a page. Only hooks that printed something have any. */
+function logsIn(dir: string): ReadonlySet<string> {
+  const folder = join(dir, '.logs')
+  const entries = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []
+  // Earlier versions had a folder for each plugin.
+  const paths = entries.flatMap((entry) =>
+    entry.isDirectory() ? readdirSync(join(folder, entry.name)).map((name) => `${entry.name}/${name}`) : [entry.name],
+  )
+  return new Set(paths.map((path) => `.logs/${path}`))
+}
+
+/** Those of an attempt. */
+function logsOf(
+  { plugin, hook_name: hook, attempt }: Pick<ResultOfPage, 'plugin' | 'hook_name' | 'attempt'>,
+  there: ReadonlySet<string>,
+  hosted: ReadonlyMap<string, LoggedEnd>,
+): Record<string, string> {
+  const both = [earlierLogPaths(plugin, hook, attempt), logPaths(plugin, hook, attempt)]
+  const logs = both.flatMap(({ stdout, stderr }) => [['output', stdout] as const, ['errors', stderr] as const])
+  const own = Object.fromEntries(logs.filter(([, path]) => there.has(path)))
+  return hosted.has(attemptName(plugin, hook, attempt)) ? { ...own, output: HOSTED_LOG } : own
+}

@@ -1,0 +1,49 @@
+import { join, relative } from 'node:path'
+import { pageAssets } from './assets.ts'
+import { copiesFile } from './copies.ts'
+import { href, listLinks } from './links.ts'
+import { packed } from './packed-copies.ts'
+import type { Place } from './place.ts'
+
+/**
+ * What may be loaded, by the word of the page itself: files beside it, and nothing from anywhere else. A browser
+ * counts no file as `self`.
+ */
+const POLICY = [
+  "default-src 'none'",
+  ...['script', 'style', 'img', 'media', 'font', 'frame', 'object'].map((kind) => `${kind}-src 'self' file: data:`),
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ')
+/** Copies have styles within, and are told where the files beside them lie. */
+const COPIES_POLICY = POLICY.replace('style-src', "style-src 'unsafe-inline'").replace(
+  "base-uri 'none'",
+  "base-uri 'self' file:",
+)
+
+/**
+ * The place of a page that opens from disk for ever: what it loads lies in the data dir, under names that say what is
+ * in it.
+ * @param folder of the page, relative to the data dir
+ */
+export function onDisk(dataDir: string, folder: string): Place {
+  const top = relative(folder, '.') || '.'
+  const { style, script } = pageAssets()
+  return {
+    ...listLinks(top),
+    top,
+    style: `${top}/${style}`,
+    script: `${top}/${script}`,
+    comesAgain: true,
+    archive: `${top}/index.html`,
+    crawl: (crawl) => `${href(relative(folder, crawl.folder))}/index.html`,
+    file: href,
+    copies: (urlHash) => `${top}/${copiesFile(urlHash)}`,
+    policy: (showsCopies) => (showsCopies ? COPIES_POLICY : POLICY),
+    shown: (output) => ({
+      ...packed(join(dataDir, folder), output),
+      href: href(output.path),
+      ...(output.thumbnail !== undefined && { picture: href(output.thumbnail) }),
+    }),
+  }
+}
