@@ -17,7 +17,7 @@ export const MAIN = { main: 'src/main.ts', 'hook-host': 'src/hooks/host-process.
 export const SMALL = {
   complete: 'src/complete.ts',
   guardian: 'src/runner/guardian-process.ts',
-  'check-thread': 'src/cli/verify/check-thread.ts',
+  'check-thread': 'src/app/verify/check-thread.ts',
   'index-process': 'src/importers/archivebox/index-process.ts',
 }
 /** The library `archivebox-ts/engine`. */

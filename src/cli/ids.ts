@@ -2,11 +2,6 @@ import { UsageError } from '../base/errors.ts'
 import type { Home } from '../db/home.ts'
 import { idsInRanges, type Model } from '../db/lists/listings.ts'
 
-/** Is this text a whole id? */
-export function isUuid(text: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
-}
-
 /** Digits of an id that will do, when only one row has them. */
 const SHORTEST = 6
 

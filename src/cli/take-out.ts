@@ -29,7 +29,7 @@ export function registerTakingOut(root: Command, globals: () => Promise<GlobalOp
     .action(async (options: ExportOptions | WaczOptions) =>
       options.format === 'wacz'
         ? (await import('./commands/export-wacz.ts')).exportWacz(await globals(), options)
-        : (await import('./commands/export.ts')).exportPages(await globals(), options),
+        : (await import('./commands/export.ts')).exportAsText(await globals(), options),
     )
 
   verb(root, 'verify', 'every file against its recorded size and hash, and rows against files', [

@@ -1,6 +1,6 @@
+import type { ExportName } from '../../app/export/formats.ts'
+import { exportPages } from '../../app/export.ts'
 import { UsageError } from '../../base/errors.ts'
-import { eachListed } from '../../db/lists/each-listed.ts'
-import { EXPORTS, type ExportFormat, type ExportName } from '../export/formats.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { SNAPSHOT } from '../records/kinds.ts'
@@ -11,24 +11,14 @@ export interface ExportOptions extends FilterOptions {
   readonly format: ExportName
 }
 
-/** Characters that are written at once. */
-const CHUNK = 262_144
-
 /** `export`: pages on stdout, newest first, in a format that other programs and `add` read. */
-export async function exportPages(options: GlobalOptions, verb: ExportOptions): Promise<void> {
-  if (options.json && verb.format !== 'jsonl')
-    throw new UsageError(`--json and --format ${verb.format} exclude each other`)
-  const { head, page, foot }: ExportFormat = EXPORTS[verb.format]
+export async function exportAsText(options: GlobalOptions, { format, ...verb }: ExportOptions): Promise<void> {
+  if (options.json && format !== 'jsonl') throw new UsageError(`--json and --format ${format} exclude each other`)
   const query = queryOf(SNAPSHOT, verb)
-  let text = head
   await withHome(options, async (home) => {
-    await eachListed(home.db, SNAPSHOT, await query(home), (row) => {
-      text += page(row)
-      if (text.length < CHUNK) return true
-      printText(text)
-      text = ''
-      return readerWantsMore()
-    })
+    for await (const chunk of exportPages(home, { format, ...(await query(home)) })) {
+      printText(chunk)
+      if (!(await readerWantsMore())) break
+    }
   })
-  printText(text + foot)
 }

@@ -1,3 +1,5 @@
+import { type Found, findProblems, type Progress } from '../../app/verify/find-problems.ts'
+import { mend } from '../../app/verify/mend.ts'
 import { EXIT } from '../../base/errors.ts'
 import { many, number, sizeText } from '../../base/words.ts'
 import { TABLE_LINES } from '../format.ts'
@@ -6,8 +8,7 @@ import type { GlobalOptions } from '../options.ts'
 import { oneLine } from '../screen/clean.ts'
 import { onStdout } from '../screen/palette.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { type Found, findProblems, type Progress } from '../verify/find-problems.ts'
-import { mend, remedyOf } from '../verify/mend.ts'
+import { remedyOf } from './verify-remedies.ts'
 
 export interface VerifyOptions {
   readonly quick?: boolean
@@ -21,17 +22,20 @@ export async function verify(options: GlobalOptions, verb: VerifyOptions): Promi
   await withHome(options, async (home) => {
     await asProcess(home, 'cli', async () => {
       const begun = performance.now()
-      const progress: Progress = { pages: 0, files: 0, hashed: 0, bytes: 0 }
+      let progress: Progress = { event: 'progress', pages: 0, files: 0, hashed: 0, bytes: 0 }
+      const tell = (now: Progress) => {
+        progress = now
+      }
       const all: Found[] = []
       const showing = setInterval(() => terminal.live([inWords(progress)]), SHOW_MS)
       try {
-        await findProblems(home, verb.quick === true, progress, (found) => all.push(found))
+        for await (const found of findProblems(home, { quick: verb.quick === true }, { tell })) all.push(found)
       } finally {
         clearInterval(showing)
         terminal.live([])
       }
       show(options, all)
-      const mended = verb.mend ? await mend(home, all, progress.pages) : undefined
+      const mended = verb.mend ? await mend(home, { found: all, pages: progress.pages }) : undefined
       const seconds = ((performance.now() - begun) / 1000).toFixed(1)
       const sum = all.length === 0 ? 'all is well' : many(all.length, 'problem')
       terminal.say(`${inWords(progress)} checked in ${seconds} s: ${sum}`)

@@ -1,5 +1,5 @@
+import { csv } from '../../app/export/csv.ts'
 import { UsageError } from '../../base/errors.ts'
-import { marked } from '../../base/formula-mark.ts'
 import { own } from '../../base/own.ts'
 import { commaList } from '../names.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -95,17 +95,4 @@ function columnOf<Row extends { readonly id: string }>(kind: Kind<Row>, name: st
 function shownField(value: unknown): string {
   if (value instanceof Date) return value.toISOString()
   return value === null || value === undefined ? '' : oneLine(typeof value === 'string' ? value : JSON.stringify(value))
-}
-
-/** A field of a table. Text that a spreadsheet would take for a formula gets the mark that `add` takes off again. */
-export function csv(value: unknown): string {
-  const text =
-    value instanceof Date
-      ? value.toISOString()
-      : typeof value === 'string'
-        ? marked(value)
-        : value === null || value === undefined
-          ? ''
-          : JSON.stringify(value)
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -10,8 +10,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Found, findProblems } from '../../../src/cli/verify/find-problems.ts'
-import { mend } from '../../../src/cli/verify/mend.ts'
+import { findProblems, type Progress } from '../../../src/app/verify/find-problems.ts'
+import { mend } from '../../../src/app/verify/mend.ts'
 import { openDatabase } from '../../../src/db/database.ts'
 import type { Home } from '../../../src/db/home.ts'
 import { type Page, pagesOf } from '../../support/archive.ts'
@@ -173,13 +173,11 @@ describe('verify', () => {
     try {
       const here = { db, dataDir: home.dataDir } as Home
       const known = { problem: 'unknown' as const, path: first.output_dir, detail: 'its row came late' }
-      expect(await mend(here, [known], 2)).toEqual(new Set())
+      expect(await mend(here, { found: [known], pages: 2 })).toEqual(new Set())
       expect(existsSync(inside(first, 'index.html'))).toBe(true)
 
       rmSync(inside(first, 'html/output.html'))
-      const found: Found[] = []
-      const progress = { pages: 0, files: 0, hashed: 0, bytes: 0 }
-      await findProblems(here, true, progress, (each) => found.push(each))
+      const found = await Array.fromAsync(findProblems(here, { quick: true }))
       expect(found.map(({ page }) => Object.keys(page!))).toEqual([
         ['id', 'crawl_id', 'url', 'output_dir', 'is_adopted'],
       ])
@@ -203,6 +201,31 @@ describe('verify', () => {
     await verified(0, '--mend')
     await runAll(home)
     expect((await verified(0)).found).toEqual([])
+  })
+
+  it('ends its threads when the reader leaves, or the signal is given', async () => {
+    for (const page of [first, second]) rmSync(inside(page, 'html/output.html'))
+    const db = openDatabase(home.databaseUrl, { name: 'the test' })
+    const threads = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length
+    try {
+      const here = { db, dataDir: home.dataDir } as Home
+      const before = threads()
+      const told: Progress[] = []
+      for await (const { path } of findProblems(here, {}, { tell: (each) => told.push(each) })) {
+        expect(path).toBe(`${first.output_dir}/html/output.html`)
+        expect(threads()).toBeGreaterThan(before)
+        break
+      }
+      expect(told).toMatchObject([{ event: 'progress', pages: 2, files: 8 }])
+      const stop = new AbortController()
+      const found = findProblems(here, {}, { signal: stop.signal })
+      expect((await found.next()).done).toBe(false)
+      stop.abort(new Error('enough'))
+      await expect(Array.fromAsync(found)).rejects.toThrow()
+      expect(threads()).toBe(before)
+    } finally {
+      await db.destroy()
+    }
   })
 
   it('leaves pages that are at work alone', async () => {

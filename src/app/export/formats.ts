@@ -1,7 +1,7 @@
 import { own } from '../../base/own.ts'
 import { type ListedSnapshot, SNAPSHOTS } from '../../db/lists/listings.ts'
 import { html } from '../../pages/layout.ts'
-import { csv } from '../records/print.ts'
+import { csv } from './csv.ts'
 
 /** How pages are written for other programs, and for `add`. */
 export interface ExportFormat {

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { isUuid } from '../../base/ids.ts'
 import { Removal } from '../../base/removal.ts'
 import type { Home } from '../../db/home.ts'
 import { withoutRow } from '../../db/recorded-files.ts'
-import { isUuid } from '../ids.ts'
 import type { Problem } from './check-page.ts'
 
 const BATCH = 1_000
@@ -12,11 +12,12 @@ const KINDS = [
   ['crawls', 'crawl'],
 ] as const
 
-/** The folders of pages and crawls that no row knows, batch by batch. */
-export async function* strayFolders({ db, dataDir }: Home): AsyncGenerator<Problem> {
+/** The folders of pages and crawls that no row knows, batch by batch. Throws the reason of `signal` when given. */
+export async function* strayFolders({ db, dataDir }: Home, signal: AbortSignal): AsyncGenerator<Problem> {
   for (const [kind, table] of KINDS) {
     let batch = new Map<string, string>()
     const strays = async () => {
+      signal.throwIfAborted()
       const ids = await withoutRow(db, table, [...batch.keys()])
       const known = batch
       batch = new Map()

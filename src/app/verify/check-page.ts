@@ -25,7 +25,7 @@ export interface Checked {
 }
 
 const PAGES = ['index.html', 'index.jsonl']
-const buffer = Buffer.allocUnsafe(1_048_576)
+const READ_BYTES = 1_048_576
 
 /** Compares a page's folder with its rows and, unless `quick`, the content of its files with their hashes. */
 export function checkPage(dataDir: string, page: RecordedPage, quick: boolean): Checked {
@@ -60,13 +60,14 @@ function check(dataDir: string, page: RecordedPage, quick: boolean): Checked {
   let bytes = 0
   let hashed = 0
   if (!quick && right.includes('hashes/hashes.json')) {
+    const buffer = Buffer.allocUnsafe(READ_BYTES)
     const hashes = hashesIn(join(dir, 'hashes/hashes.json'))
     for (const path of right) {
       const expected = own(page.files, path)!.hashed ? hashes.get(path) : undefined
       if (expected === undefined) continue
       hashed += 1
       bytes += own(page.files, path)!.size
-      const is = sha256Of(join(dir, path))
+      const is = sha256Of(join(dir, path), buffer)
       if (is instanceof Error) say('unreadable', path, messageOf(is))
       else if (is !== expected) say('changed', path, `its SHA-256 is ${is}, and was ${expected}`)
     }
@@ -121,7 +122,7 @@ function hashesIn(file: string): ReadonlyMap<string, string> {
 }
 
 /** SHA-256 of a file, hexadecimal; or why it cannot be read. */
-function sha256Of(path: string): string | Error {
+function sha256Of(path: string, buffer: Buffer): string | Error {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
     try {

@@ -5,24 +5,27 @@ import { asset } from '../../base/package-root.ts'
 import type { RecordedPage } from '../../db/recorded-files.ts'
 import type { Checked } from './check-page.ts'
 
-/** As many threads as the machine has cores, each of which checks pages. */
+/** As many threads as the machine has cores, each of which checks pages, until `signal` ends that. */
 export class CheckPool {
   readonly #idle: Worker[] = []
   readonly #all: Worker[]
   readonly #waiting: ((worker: Worker) => void)[] = []
 
-  constructor(dataDir: string, quick: boolean) {
+  readonly #signal: AbortSignal
+
+  constructor(dataDir: string, quick: boolean, signal: AbortSignal) {
+    this.#signal = signal
     const start = () =>
-      new Worker(asset('check-thread.js', 'cli/verify/check-thread.ts'), { workerData: { dataDir, quick } })
+      new Worker(asset('check-thread.js', 'app/verify/check-thread.ts'), { workerData: { dataDir, quick } })
     this.#all = Array.from({ length: availableParallelism() }, start)
     this.#idle.push(...this.#all)
   }
 
-  /** Waits for a thread that is free. Throws what the thread could not read. */
+  /** Waits for a thread that is free. Throws what the thread could not read, and AbortError. */
   async check(pages: readonly RecordedPage[]): Promise<readonly Checked[]> {
     const worker = this.#idle.pop() ?? (await new Promise<Worker>((resolve) => this.#waiting.push(resolve)))
     try {
-      const answer = once(worker, 'message') as Promise<[readonly Checked[]]>
+      const answer = once(worker, 'message', { signal: this.#signal }) as Promise<[readonly Checked[]]>
       worker.postMessage(pages)
       return (await answer)[0]
     } finally {

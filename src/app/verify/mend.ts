@@ -10,55 +10,25 @@ import { type Found, problemsNow } from './find-problems.ts'
 import { isStray } from './stray-folders.ts'
 
 /** Where what nobody knows is kept, under its old path. */
-const ASIDE = 'lost+found'
+export const ASIDE = 'lost+found'
 /** With more unknown folders than this for each page that is there, the database is another one's, or an old copy. */
 const STRAYS_PER_PAGE = 9
-
-interface Remedy {
-  /** What `--mend` would do, and what it has done; none: nothing. */
-  readonly would?: string
-  readonly mended?: string
-  /** What a person can do where we cannot. */
-  readonly otherwise: string
-}
-
-const BY_HAND: Remedy = { otherwise: 'left as it is: bring it back from a copy, or add its URL again' }
-
-/** What only the hooks that made a file, or a copy, bring back. */
-const LOST: readonly Problem['problem'][] = ['missing', 'changed', 'unreadable']
-
-const ADOPTED: Remedy = {
-  otherwise: 'left as it is: bring it back from the collection it came from, or archive the page anew with add --again',
-}
-
-const REMEDIES: Readonly<Record<Problem['problem'], Remedy>> = {
-  missing: {
-    would: 'queues the hooks that made it again, where none of their files is left',
-    mended: 'the hooks that made it are queued again',
-    otherwise:
-      'left as it is: another run of its hook would replace the files that are left; bring it back from a copy',
-  },
-  'no page': { would: 'writes it again', mended: 'written again', otherwise: 'left as it is' },
-  unknown: { would: `moves it to ${ASIDE}/`, mended: `moved to ${ASIDE}/`, otherwise: 'left as it is: known by now' },
-  'no package': { otherwise: 'left as it is: export --format wacz --crawl-id makes one of the pages that are there' },
-  changed: BY_HAND,
-  unreadable: BY_HAND,
-}
-
-/** What can be done about a problem. */
-export function remedyOf({ problem, page }: Found): Remedy {
-  return page?.is_adopted && LOST.includes(problem) ? ADOPTED : REMEDIES[problem]
-}
 
 /**
  * Does what can be done without inventing, replacing or deleting anything. Throws AppError when all folders are gone,
  * or hardly one is known: then a disk or a database is the wrong one.
- * @returns what was mended
+ * @param pages how many were checked
+ * @returns what was mended of `found`
  */
-export async function mend(home: Home, found: readonly Found[], pages: number): Promise<ReadonlySet<Found>> {
+export async function mend(
+  home: Home,
+  { found, pages }: { readonly found: readonly Found[]; readonly pages: number },
+  { signal }: { readonly signal?: AbortSignal } = {},
+): Promise<ReadonlySet<Found>> {
   refuseWrongPlace(home, found, pages)
   const mended = new Set<Found>()
   for (const [page, problems] of Map.groupBy(found.filter(isUnknown), (each) => each.page)) {
+    signal?.throwIfAborted()
     // A hook may have made it known in the meantime.
     const still = page && (await problemsNow(home, page.id, true)).filter(isUnknown)
     for (const each of problems) {
@@ -73,9 +43,11 @@ export async function mend(home: Home, found: readonly Found[], pages: number): 
   const ids = pageless.flatMap(({ page }) => page?.id ?? [])
   if (ids.length > 0) await reconcilePages(home, [...crawls], ids)
   for (const each of pageless) mended.add(each)
-  const lost = found.filter((each) => isMissing(each) && remedyOf(each) !== ADOPTED)
-  for (const [page, problems] of Map.groupBy(lost, (each) => each.page!))
+  const lost = found.filter((each) => isMissing(each) && !each.page?.is_adopted)
+  for (const [page, problems] of Map.groupBy(lost, (each) => each.page!)) {
+    signal?.throwIfAborted()
     for (const each of await makeAgain(home, page, problems)) mended.add(each)
+  }
   return mended
 }
 

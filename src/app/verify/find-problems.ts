@@ -1,0 +1,82 @@
+import type { Home } from '../../db/home.ts'
+import { type RecordedPage, recordedPage, recordedPages } from '../../db/recorded-files.ts'
+import type { Call } from '../call.ts'
+import { checkPage, type Problem } from './check-page.ts'
+import { CheckPool } from './check-pool.ts'
+import { lostPackages } from './lost-packages.ts'
+import { strayFolders } from './stray-folders.ts'
+
+/** A problem, and the page that it is one of. */
+export interface Found extends Problem {
+  readonly page?: Pick<RecordedPage, 'id' | 'crawl_id' | 'url' | 'output_dir' | 'is_adopted'>
+}
+
+/** How much was checked up to now. */
+export interface Progress {
+  readonly event: 'progress'
+  readonly pages: number
+  readonly files: number
+  /** Files whose content was compared, and their bytes. */
+  readonly hashed: number
+  readonly bytes: number
+}
+
+const BATCH = 100
+const FIRST = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * Checks every sealed page against its rows, and every folder for its row. Changes nothing. Not much more is looked at
+ * than the reader has asked for; where the reader leaves, or `signal` is given, all threads end at once.
+ * @param options.quick does not compare the content of files
+ * @param options.tell told after each batch of pages
+ */
+export async function* findProblems(
+  home: Home,
+  { quick = false }: { readonly quick?: boolean },
+  { signal, tell }: Call<Progress> = {},
+): AsyncGenerator<Found, void, void> {
+  const left = new AbortController()
+  const over = signal ? AbortSignal.any([signal, left.signal]) : left.signal
+  const pool = new CheckPool(home.dataDir, quick, over)
+  const running: Promise<readonly Found[]>[] = []
+  const sum = { pages: 0, files: 0, hashed: 0, bytes: 0 }
+  const check = async (pages: readonly RecordedPage[]) => {
+    const problems: Found[] = []
+    for (const [index, each] of (await pool.check(pages)).entries()) {
+      sum.pages += 1
+      sum.files += each.files
+      sum.hashed += each.hashed
+      sum.bytes += each.bytes
+      if (each.problems.length === 0) continue
+      const { id, crawl_id, url, output_dir, is_adopted } = pages[index]! // Without its files, for it is kept.
+      const page = { id, crawl_id, url, output_dir, is_adopted }
+      for (const problem of await problemsNow(home, id, quick)) problems.push({ ...problem, page })
+    }
+    tell?.({ event: 'progress', ...sum })
+    return problems
+  }
+  try {
+    for (let after = FIRST; ; ) {
+      over.throwIfAborted()
+      const pages = await recordedPages(home.db, after, BATCH)
+      if (pages.length === 0) break
+      after = pages.at(-1)!.id
+      const work = check(pages)
+      work.catch(() => {}) // Thrown when its turn comes.
+      if (running.push(work) >= 2 * pool.size) yield* await running.shift()!
+    }
+    while (running.length > 0) yield* await running.shift()!
+    yield* strayFolders(home, over)
+    yield* lostPackages(home.dataDir)
+  } finally {
+    left.abort()
+    await pool.close()
+    await Promise.allSettled(running)
+  }
+}
+
+/** What is wrong with a page by its rows of now: it may be at work again, or changed since it was looked at. */
+export async function problemsNow({ db, dataDir }: Home, id: string, quick: boolean): Promise<readonly Problem[]> {
+  const now = await recordedPage(db, id)
+  return now ? checkPage(dataDir, now, quick).problems : []
+}
