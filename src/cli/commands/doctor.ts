@@ -43,9 +43,8 @@ export async function doctor(asked: Asked, { fix }: { fix?: boolean }): Promise<
     else process.stdout.write(line(each, width))
   }
   if (!fix && mendable.length > 0) terminal.say('archivebox-ts doctor --fix mends what needs no rights')
-  if (found.some(({ status }) => status === 'red')) process.exitCode = EXIT.failed
-  // A program that was asked for its version may still be at it.
-  process.exit()
+  // Here, since a program that was asked for its version may still be at it.
+  process.exit(found.some(({ status }) => status === 'red') ? EXIT.failed : EXIT.ok)
 }
 
 function record({ name, status, message, command }: Found) {

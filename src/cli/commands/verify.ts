@@ -17,10 +17,10 @@ export interface VerifyOptions {
 
 const SHOW_MS = 200
 
-/** `verify`: rows against files, and files against their recorded sizes and hashes. Exit code 1 when some are wrong. */
-export async function verify(options: GlobalOptions, verb: VerifyOptions): Promise<void> {
-  await withHome(options, async (home) => {
-    await asProcess(home, 'cli', async () => {
+/** `verify`: rows against files, and files against their recorded sizes and hashes. Answers with 1 when some are wrong. */
+export async function verify(options: GlobalOptions, verb: VerifyOptions): Promise<number> {
+  return await withHome(options, async (home) => {
+    return await asProcess(home, 'cli', async () => {
       const begun = performance.now()
       let progress: Progress = { event: 'progress', pages: 0, files: 0, hashed: 0, bytes: 0 }
       const tell = (now: Progress) => {
@@ -40,7 +40,7 @@ export async function verify(options: GlobalOptions, verb: VerifyOptions): Promi
       const sum = all.length === 0 ? 'all is well' : many(all.length, 'problem')
       terminal.say(`${inWords(progress)} checked in ${seconds} s: ${sum}`)
       sayRemedies(all, mended)
-      if (all.some((each) => !mended?.has(each))) process.exitCode = EXIT.failed
+      return all.some((each) => !mended?.has(each)) ? EXIT.failed : EXIT.ok
     })
   })
 }
