@@ -17,7 +17,7 @@ export interface VerifyOptions {
 
 const SHOW_MS = 200
 
-/** `verify`: rows against files, and files against their recorded sizes and hashes. Answers with 1 when some are wrong. */
+/** `verify`: rows against files, and those against their recorded sizes and hashes. Answers with 1 when some differ. */
 export async function verify(options: GlobalOptions, verb: VerifyOptions): Promise<number> {
   return await withHome(options, async (home) => {
     return await asProcess(home, 'cli', async () => {
