@@ -47,7 +47,7 @@ it('every test that the manual names is there', () => {
 function isThere(test: string): boolean {
   const [, name, title] = /^([a-z-]+): (.+)$/.exec(test) ?? []
   const file = ['unit', 'integration']
-    .map((kind) => join(ROOT, 'test', kind, `engine-${name}.test.ts`))
+    .map((kind) => join(ROOT, 'test', kind, 'engine', `${name}.test.ts`))
     .find((path) => existsSync(path))
   const titles = file
     ? [...readFileSync(file, 'utf8').matchAll(/(?:\bit\(|\)\()\s*(['"`])(.*?)\1,/g)].map(([, , text]) => text!)
