@@ -7,8 +7,17 @@ export function sizeText(bytes: number): string {
   return `${(bytes / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`
 }
 
-/** `0.35 s`, `43 s`, `3.5 min`, `2.1 h` */
+/** Seconds in words: `4 s`, `3 min`, `2 h`, `5 days`. */
 export function duration(seconds: number): string {
+  const value = Math.max(0, seconds)
+  if (value < 120) return `${Math.round(value)} s`
+  if (value < 7200) return `${Math.round(value / 60)} min`
+  if (value < 172_800) return `${Math.round(value / 3600)} h`
+  return `${Math.round(value / 86_400)} days`
+}
+
+/** How long something took: `0.35 s`, `43 s`, `3.5 min`, `2.1 h` */
+export function tookText(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(2)} s`
   if (seconds < 120) return `${seconds.toFixed(0)} s`
   return seconds < 7_200 ? `${(seconds / 60).toFixed(1)} min` : `${(seconds / 3_600).toFixed(1)} h`

@@ -1,4 +1,4 @@
-import { duration } from '../base/duration.ts'
+import { duration } from '../base/words.ts'
 
 /** How long ago, in the largest unit that says something. */
 export function ago(date: Date | null): string {

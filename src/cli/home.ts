@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Archive } from '../app/archive.ts'
+import { type BareDatabase, openBareDatabase } from '../app/open/bare-database.ts'
 import { type OpenInput, openArchive } from '../app/open/open-archive.ts'
 import { AppError, EXIT, UsageError } from '../base/errors.ts'
 import { uuidv7 } from '../base/ids.ts'
@@ -9,6 +10,7 @@ import type { Home } from '../db/home.ts'
 import { type NewRow, runningRow } from '../db/new-process.ts'
 import { insertRunning, markEnded } from '../db/processes.ts'
 import type { ProcessType } from '../db/tables.ts'
+import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { startedBy } from '../processes/presence.ts'
 import { interruptible } from './interrupts.ts'
@@ -32,6 +34,22 @@ export async function withHome<T>(options: GlobalOptions, work: (home: Home) => 
     return await work(open.home)
   } finally {
     await open.close()
+  }
+}
+
+/** Opens the database of a data dir for the time of `work`, whatever schema it has. */
+export async function withBareDatabase<T>(
+  options: GlobalOptions,
+  create: 'never' | 'if-empty',
+  work: (bare: BareDatabase) => Promise<T>,
+): Promise<T> {
+  const bare = await interruptible((signal) => openBareDatabase(options, create, { signal, tell: sayOnTheWay }))
+  try {
+    return await work(bare)
+  } catch (error) {
+    throw explainDatabaseError(error, bare.url)
+  } finally {
+    await bare.close()
   }
 }
 

@@ -7,7 +7,7 @@ export function sayOnTheWay(event: OpenEvent): void {
 }
 
 /** The same as lines, in words. */
-export function linesOf(event: OpenEvent): string[] {
+function linesOf(event: OpenEvent): string[] {
   switch (event.event) {
     case 'waiting for database': {
       const { why, budgetMs, minutes } = event
@@ -34,7 +34,18 @@ export function linesOf(event: OpenEvent): string[] {
             ]
           : []),
       ]
-    case 'server note':
-      return [event.line]
+    case 'making database': {
+      const { place, insteadOf } = event
+      const why = insteadOf ? `, because user ${insteadOf.user} cannot enter ${insteadOf.dataDir}` : ''
+      return [`Making the database in ${place}${why}`]
+    }
+    case 'database on network file system':
+      return [
+        `careful: ${event.place} lies on a network file system (${event.fileSystem}), where a database is not safe`,
+      ]
+    case 'fetching PostgreSQL':
+      return [`fetching PostgreSQL ${event.major} (${event.from})`]
+    case 'waiting for older runner':
+      return [`${event.runner}: waiting for it to end before the database is changed`]
   }
 }

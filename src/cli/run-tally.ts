@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { duration } from '../base/duration.ts'
 import type { LogLine } from '../base/log.ts'
+import { duration } from '../base/words.ts'
 import { onlyPageOf } from '../db/crawl-progress.ts'
 import { crawlById } from '../db/crawls.ts'
 import type { FailureGroup } from '../db/failures.ts'

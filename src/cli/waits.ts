@@ -1,5 +1,5 @@
 import type { Settings } from '../base/config.ts'
-import { duration } from '../base/duration.ts'
+import { duration } from '../base/words.ts'
 import { crawlById } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import type { PageInWork } from '../db/pages-in-work.ts'

@@ -5,6 +5,7 @@ import { sleep } from '../base/abort.ts'
 import { AppError, codeOf } from '../base/errors.ts'
 import { asset } from '../base/package-root.ts'
 import { applicationName, type Database, openDatabase } from './database.ts'
+import type { TellDatabase } from './events.ts'
 import { UNSEEN_SECONDS } from './heartbeats.ts'
 
 /** The key of the advisory lock that admits one migration at a time per database; the number is arbitrary. */
@@ -48,7 +49,7 @@ export async function schemaVersion(db: Database): Promise<number> {
 export async function migrate(
   db: Database,
   url: string,
-  say: (line: string) => void,
+  tell: TellDatabase,
   settle: (tx: Database, since: number) => Promise<void>,
 ): Promise<string[]> {
   const current = await refuseNewerSchema(db)
@@ -61,14 +62,14 @@ export async function migrate(
   })
   try {
     const begun = performance.now()
-    for (let said = false; ; said = true) {
+    for (let isTold = false; ; isTold = true) {
       const done = await unhurried.transaction().execute((tx) => apply(tx, settle))
       if (!('older' in done)) return done.applied
       if (performance.now() - begun > PATIENCE_MS)
         throw new AppError(`${done.older}, and the database cannot be changed under it`, {
           hint: `stop it (kill ${done.pid}), then start again`,
         })
-      if (!said) say(`${done.older}: waiting for it to end before the database is changed`)
+      if (!isTold) tell({ event: 'waiting for older runner', runner: done.older })
       await sleep(LOOK_MS)
     }
   } finally {

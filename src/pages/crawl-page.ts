@@ -1,4 +1,4 @@
-import { duration, number } from '../base/words.ts'
+import { number, tookText } from '../base/words.ts'
 import type { Outcome } from '../db/tables.ts'
 import { CRAWL_STATUSES, data, foreign, type Html, html, page, time } from './layout.ts'
 import type { CrawlCounts, CrawlPage } from './model/crawl.ts'
@@ -27,7 +27,7 @@ export function crawlPage(crawl: CrawlPage, place: Place): string {
   }${counts.paused > 0 ? ` · ${number(counts.paused)} paused` : ''}${
     crawl.secondsLeft === null
       ? ''
-      : html`<span id="left"> · about ${duration(Math.max(10, crawl.secondsLeft))} left</span>`
+      : html`<span id="left"> · about ${tookText(Math.max(10, crawl.secondsLeft))} left</span>`
   }</p>
 ${meter(counts, crawl.pages, done)}
 ${

@@ -1,6 +1,6 @@
 import { attemptName, HOSTED_LOG } from '../base/attempt-paths.ts'
 import { endMarkOf } from '../base/row-log.ts'
-import { duration, many } from '../base/words.ts'
+import { many, tookText } from '../base/words.ts'
 import { isConsequence } from '../machines/cause.ts'
 import { foreign, type Html, html } from './layout.ts'
 import type { SnapshotPageResult } from './model/snapshot.ts'
@@ -32,7 +32,7 @@ function row(result: SnapshotPageResult, isAgain: boolean, place: Place): Html {
   const seconds = startedAt && endedAt ? (endedAt.getTime() - startedAt.getTime()) / 1000 : null
   return html`<tr><th scope="row" title="${hookName}">${isAgain ? html`<small>attempt ${attempt}</small>` : plugin}</th>
 <td class="${status}">${status}</td><td>${foreign(output)}</td>
-<td class="n">${seconds === null ? '' : duration(seconds)}</td>
+<td class="n">${seconds === null ? '' : tookText(seconds)}</td>
 <td>${Object.entries(logs).map(([name, path]) => logLink(result, name, path, place.file(path)))}</td></tr>
 `
 }

@@ -1,4 +1,4 @@
-import { duration, isVisible, many, sizeText } from '../base/words.ts'
+import { isVisible, many, sizeText, tookText } from '../base/words.ts'
 import type { ResultStatus } from '../db/tables.ts'
 import { hookTable } from './hook-table.ts'
 import { foreign, type Html, html, outcomeBadge, page, time } from './layout.ts'
@@ -116,7 +116,7 @@ ${fact('Outcome', outcome && html`${outcomeBadge(outcome)} ${cause ? foreign(cau
 ${fact('Answer', httpStatus === null ? null : `HTTP ${httpStatus}`)}
 ${fact('URL', original(url))}
 ${fact(outcome === null ? 'Listed' : outcome === 'failed' ? 'Tried' : 'Archived', time(sealedAt))}
-${fact('It took', seconds === null ? null : duration(seconds))}
+${fact('It took', seconds === null ? null : tookText(seconds))}
 ${fact('Size', sizeText(outputs.reduce((sum, { size }) => sum + size, 0)))}
 ${fact('Links followed', depth > 0 ? String(depth) : null)}
 ${fact('Id', html`<code>${id}</code>`)}

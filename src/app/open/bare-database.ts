@@ -8,34 +8,36 @@ import type { OpenEvent } from './events.ts'
 import { giveUp } from './give-up.ts'
 import { openDatabaseOf } from './open-archive.ts'
 
-/** A database as it is, whatever schema it has. */
+/** A database as it is, whatever schema it has. Whoever opens it closes it. */
 export interface BareDatabase {
   readonly db: Database
   readonly url: string
   readonly dataDir: string
   /** An embedded server was up already. */
   readonly wasUp: boolean
+  close(): Promise<void>
 }
 
-/** Opens the database of a data dir without migrating it, for the time of `work`. */
-export async function withBareDatabase<T>(
+/** Opens the database of a data dir without migrating it. Throws AppError; with 130 when the call's signal ends it. */
+export async function openBareDatabase(
   configured: Configured,
   create: 'never' | 'if-empty',
   call: Call<OpenEvent>,
-  work: (bare: BareDatabase) => Promise<T>,
-): Promise<T> {
+): Promise<BareDatabase> {
   const dataDir = openDataDir(configured.dataDir, create)
   const door = new Door(dataDir, databaseWaitMs(configured.settings), call)
   const server = await openDatabaseOf(configured, dataDir, call, door)
   const db = openDatabase(server.url, { name: applicationName('cli') })
+  const close = async () => {
+    await giveUp(db)
+    await server.leave()
+  }
   try {
     await door.connect(server, () => ping(db))
     door.passed()
-    return await work({ db, url: server.url, dataDir, wasUp: server.wasUp })
+    return { db, url: server.url, dataDir, wasUp: server.wasUp, close }
   } catch (error) {
+    await close()
     throw explainDatabaseError(error, server.url)
-  } finally {
-    await giveUp(db)
-    await server.leave()
   }
 }

@@ -1,5 +1,8 @@
+import type { DatabaseEvent } from '../../db/events.ts'
+
 /** What happens on the way to a database. */
 export type OpenEvent =
+  | DatabaseEvent
   /** It is not ready yet; told again each minute, with the minutes since the first time. */
   | {
       readonly event: 'waiting for database'
@@ -15,5 +18,3 @@ export type OpenEvent =
   | { readonly event: 'schema changed'; readonly applied: readonly string[] }
   /** `torn`: its database was in use while it was copied. */
   | { readonly event: 'copied data dir'; readonly dataDir: string; readonly torn: boolean }
-  /** What the embedded server says of its way up. */
-  | { readonly event: 'server note'; readonly line: string }

@@ -35,8 +35,7 @@ export async function openDatabaseOf(
   door: Door,
 ): Promise<DatabaseOf> {
   if (url) return { url, kind: 'external', wasUp: true, revive: async () => {}, leave: async () => {} }
-  const say = (line: string) => tell?.({ event: 'server note', line })
-  const lease = await enterServer(dataDir, { say, wait: door.through })
+  const lease = await enterServer(dataDir, { wait: door.through, ...(tell && { tell }) })
   return {
     url: urlOf(lease.address),
     kind: 'embedded',
@@ -82,7 +81,17 @@ export async function openArchive(
   })
   const door = new Door(dataDir, doorMs, call)
   const early = configured.databaseUrl ? undefined : likelyDatabase(dataDir, connection)
-  const led = isBrief && early ? await ledHome(early.db, { databaseUrl: early.url, dataDir, dataDirId: id }) : undefined
+  const led =
+    isBrief && early
+      ? await door
+          .connect({ url: early.url, revive: async () => {} }, () =>
+            ledHome(early.db, { databaseUrl: early.url, dataDir, dataDirId: id }),
+          )
+          .catch(async (error: unknown) => {
+            await leaveUntaken(dataDir, early.db)
+            throw error
+          })
+      : undefined
   /** From here on a command waits for a database that goes away; a runner has ways of its own. */
   const stays = (server: Behind, db: Database) => {
     if (connection === COMMAND_CONNECTION) db.patience = patience(doorMs, server.revive, tell)
@@ -123,8 +132,7 @@ export async function openArchive(
         : openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
     db = open
     const home = await door.connect(server, async () => {
-      const say = (line: string) => tell({ event: 'server note', line })
-      const applied = await migrate(open, server.url, say, believeOlder(configured.known, dataDir))
+      const applied = await migrate(open, server.url, tell, believeOlder(configured.known, dataDir))
       if (applied.includes('init')) {
         if (server.kind === 'external') tell({ event: 'database made' })
       } else if (applied.length > 0) tell({ event: 'schema changed', applied })

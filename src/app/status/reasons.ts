@@ -1,4 +1,4 @@
-import { duration } from '../../base/duration.ts'
+import { duration } from '../../base/words.ts'
 import { TRUST_MS } from '../../db/heartbeats.ts'
 import type { Home } from '../../db/home.ts'
 import type { LiveRow } from '../../db/processes.ts'

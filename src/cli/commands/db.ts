@@ -1,6 +1,5 @@
 import { realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BareDatabase, withBareDatabase } from '../../app/open/bare-database.ts'
 import { believeOlder } from '../../app/open/believe-older.ts'
 import { Door, databaseWaitMs } from '../../app/open/door.ts'
 import { giveUp } from '../../app/open/give-up.ts'
@@ -16,6 +15,7 @@ import { serverSize } from '../../db/server-identity.ts'
 import { explainDatabaseError, maskPassword } from '../../db/trouble.ts'
 import type { KnownSettings } from '../../hooks/known-settings.ts'
 import { settleRestored } from '../../machines/queues.ts'
+import { withBareDatabase } from '../home.ts'
 import { interruptible } from '../interrupts.ts'
 import { sayOnTheWay } from '../on-the-way.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -34,16 +34,11 @@ export async function dbUrl(options: GlobalOptions): Promise<void> {
 /** `db start`: starts the embedded server and leaves it running, whoever comes and goes. */
 export async function dbStart(options: GlobalOptions): Promise<void> {
   refuseExternal(options, 'start')
-  await bare(options, async ({ db, url, dataDir, wasUp }) => {
-    await migrate(db, url, (line) => terminal.say(line), believeOlder(options.known, dataDir))
+  await withBareDatabase(options, 'never', async ({ db, url, dataDir, wasUp }) => {
+    await migrate(db, url, sayOnTheWay, believeOlder(options.known, dataDir))
     keepServer(dataDir)
     terminal.say(`${wasUp ? 'it was running already' : 'started'}; it stays up until archivebox-ts db stop`)
   })
-}
-
-/** Opens the database as it is, for the time of `work`. A signal ends the wait for it in order. */
-async function bare(options: GlobalOptions, work: (database: BareDatabase) => Promise<void>): Promise<void> {
-  await interruptible((signal) => withBareDatabase(options, 'never', { signal, tell: sayOnTheWay }, work))
 }
 
 /** `db stop`: stops the embedded server. */
@@ -112,11 +107,11 @@ async function external(options: GlobalOptions, url: string) {
 
 /** `db migrate`: brings the schema up to date, as every command does that needs it; `--dry-run` says how far it is. */
 export async function dbMigrate(options: GlobalOptions, { dryRun }: { dryRun?: boolean }): Promise<void> {
-  await bare(options, async ({ db, url, dataDir }) => {
+  await withBareDatabase(options, 'never', async ({ db, url, dataDir }) => {
     const from = await refuseNewerSchema(db)
     const names = dryRun
       ? migrations().flatMap(({ version, name }) => (version > from ? [name] : []))
-      : await migrate(db, url, (line) => terminal.say(line), believeOlder(options.known, dataDir))
+      : await migrate(db, url, sayOnTheWay, believeOlder(options.known, dataDir))
     const to = newestSchema()
     if (wantsJson(options)) printRecord({ from, to, applied: dryRun ? [] : names, missing: dryRun ? names : [] })
     if (names.length === 0) return terminal.say(`the schema is up to date: version ${from}`)
@@ -128,18 +123,17 @@ export async function dbMigrate(options: GlobalOptions, { dryRun }: { dryRun?: b
 export async function dbUpgrade(options: GlobalOptions, { programs }: { programs?: string }): Promise<void> {
   refuseExternal(options, 'upgrade')
   const dataDir = openDataDir(options.dataDir, 'never')
-  const say = (line: string) => terminal.say(line)
   const { upgradeCluster } = await import('../../db/embedded/upgrade.ts')
   const upgraded = await untilStopped((signal) =>
     upgradeCluster(dataDir, {
       programs,
-      say,
+      tell: sayOnTheWay,
       copy: (from, to) => copyDatabase(options.known, from, to, dataDir, signal),
     }),
   )
-  if (!upgraded) return say('nothing to do: it has the version that is installed')
+  if (!upgraded) return terminal.say('nothing to do: it has the version that is installed')
   const { from, to, kept } = upgraded
-  say(`moved from PostgreSQL ${from} to ${to}; the old database stays in ${kept}, for you to remove`)
+  terminal.say(`moved from PostgreSQL ${from} to ${to}; the old database stays in ${kept}, for you to remove`)
 }
 
 /** By a backup, which says how many rows there must be. */

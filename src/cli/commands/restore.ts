@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import { type BareDatabase, withBareDatabase } from '../../app/open/bare-database.ts'
 import { trustSettings } from '../../app/trust-given.ts'
 import { AppError, EXIT } from '../../base/errors.ts'
 import { isTrusted } from '../../base/trusted-settings.ts'
@@ -10,8 +9,8 @@ import { readBackup } from '../../db/backup/read-backup.ts'
 import type { Database } from '../../db/database.ts'
 import type { KnownSettings } from '../../hooks/known-settings.ts'
 import { settleRestored } from '../../machines/queues.ts'
-import { Interrupts, interruptible } from '../interrupts.ts'
-import { sayOnTheWay } from '../on-the-way.ts'
+import { withBareDatabase } from '../home.ts'
+import { interruptible } from '../interrupts.ts'
 import type { GlobalOptions } from '../options.ts'
 import { oneLine } from '../screen/clean.ts'
 import { cutEnd } from '../screen/fit.ts'
@@ -31,7 +30,7 @@ export async function restore(options: GlobalOptions, file: string, verb: Restor
   const backup = await inspectBackup(resolve(file))
   const isOurs = options.databaseUrl === undefined
   const isMine = verb.trustSettings === true
-  const work = async ({ url, dataDir }: BareDatabase) => {
+  await withBareDatabase(options, 'if-empty', async ({ url, dataDir }) => {
     const { known } = options
     const mayHave: MayHave = (row, name, value) =>
       known.whyNotInRow(row, name, value, (...setting) => isTrusted(dataDir, ...setting)) === undefined
@@ -55,8 +54,7 @@ export async function restore(options: GlobalOptions, file: string, verb: Restor
     terminal.say(`${pagesIn(trailer.rows)} restored, as of ${made} UTC`)
     sayLeftOut(known, left)
     terminal.say('archivebox-ts verify compares them with the files')
-  }
-  await interruptible((signal) => withBareDatabase(options, 'if-empty', { signal, tell: sayOnTheWay }, work))
+  })
 }
 
 const NAMED = 50
@@ -90,13 +88,13 @@ export async function untilStopped<T>(
   work: (signal: AbortSignal) => Promise<T>,
   isUndone: () => boolean = () => true,
 ): Promise<T> {
-  const interrupts = new Interrupts()
-  try {
-    return await work(interrupts.signal)
-  } catch (error) {
-    if (!interrupts.signal.aborted) throw error
-    throw new AppError(isUndone() ? 'interrupted: nothing was changed' : 'interrupted', { exitCode: EXIT.interrupted })
-  } finally {
-    interrupts.end()
-  }
+  return await interruptible(async (signal) => {
+    try {
+      return await work(signal)
+    } catch (error) {
+      if (!signal.aborted) throw error
+      const said = isUndone() ? 'interrupted: nothing was changed' : 'interrupted'
+      throw new AppError(said, { exitCode: EXIT.interrupted })
+    }
+  })
 }

@@ -1,7 +1,6 @@
 import type { Facts } from '../../app/status/facts.ts'
 import type { Work } from '../../app/status/work.ts'
-import { duration } from '../../base/duration.ts'
-import { sizeText } from '../../base/words.ts'
+import { duration, sizeText } from '../../base/words.ts'
 import { inZone } from '../../base/zone-time.ts'
 import { failureLines, failureText } from '../failure-lines.ts'
 import type { Canvas } from '../screen/canvas.ts'

@@ -1,4 +1,4 @@
-import { duration } from '../../base/duration.ts'
+import { duration } from '../../base/words.ts'
 import {
   CRAWLS,
   type ListedCrawl,

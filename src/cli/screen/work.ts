@@ -1,5 +1,5 @@
 import type { Work } from '../../app/status/work.ts'
-import { duration } from '../../base/duration.ts'
+import { duration } from '../../base/words.ts'
 import type { CrawlProgress } from '../../db/crawl-progress.ts'
 import type { PageInWork } from '../../db/pages-in-work.ts'
 import { rate, shortId } from '../format.ts'

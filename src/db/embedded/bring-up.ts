@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { AppError } from '../../base/errors.ts'
 import { FileLock } from '../../base/file-lock.ts'
+import type { TellDatabase } from '../events.ts'
 import { serverAccount } from './account.ts'
 import { type Binaries, findBinaries } from './binaries.ts'
 import { type Cluster, majorVersionOf } from './cluster.ts'
@@ -25,7 +26,7 @@ export interface Step {
  * the lock with it: a long recovery is waited for outside. Throws AppError or a file-system error; the cluster is then
  * as it was.
  */
-export async function bringUp(cluster: Cluster, say: (line: string) => void): Promise<Step> {
+export async function bringUp(cluster: Cluster, tell: TellDatabase): Promise<Step> {
   const lock = new FileLock(cluster.startLock)
   try {
     if (!(await lock.exclusiveWithin(LINE_MS)))
@@ -36,10 +37,10 @@ export async function bringUp(cluster: Cluster, say: (line: string) => void): Pr
     finishSwap(cluster)
     const version = majorVersionOf(cluster)
     if (version === null) refuseForeign(cluster)
-    mindNetwork(cluster, version !== null, say)
+    mindNetwork(cluster, version !== null, tell)
     const account = serverAccount(version === null ? undefined : statSync(cluster.pgdata))
     const binaries = findBinaries(account)
-    if (version === null) await initialise(cluster, binaries, account, lock, say)
+    if (version === null) await initialise(cluster, binaries, account, lock, tell)
     else refuseOtherVersion(cluster, version, binaries)
     const missing = await startServer(cluster, binaries, account)
     return { how: version === null ? 'initialised' : 'started', ...(missing !== undefined && { missing }) }
@@ -66,13 +67,15 @@ function refuseForeign(cluster: Cluster): void {
  * A power cut, or a second machine, may spoil a database on the file system of another machine: none is made there, and
  * an old one is warned of.
  */
-function mindNetwork({ dataDir, pgdata }: Cluster, exists: boolean, say: (line: string) => void): void {
-  const name = networkFileSystemOf(exists ? pgdata : dataDir)
-  if (name === undefined) return
-  const why = `${exists ? pgdata : dataDir} lies on a network file system (${name}), where a database is not safe`
+function mindNetwork({ dataDir, pgdata }: Cluster, exists: boolean, tell: TellDatabase): void {
+  const place = exists ? pgdata : dataDir
+  const fileSystem = networkFileSystemOf(place)
+  if (fileSystem === undefined) return
   if (!exists)
-    throw new AppError(why, { hint: 'Use a --data-dir on a local disk, or set DATABASE_URL to a PostgreSQL server.' })
-  say(`careful: ${why}`)
+    throw new AppError(`${place} lies on a network file system (${fileSystem}), where a database is not safe`, {
+      hint: 'Use a --data-dir on a local disk, or set DATABASE_URL to a PostgreSQL server.',
+    })
+  tell({ event: 'database on network file system', place, fileSystem })
 }
 
 function refuseOtherVersion(cluster: Cluster, version: number, binaries: Binaries): void {

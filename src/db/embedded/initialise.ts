@@ -17,6 +17,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import type { FileLock } from '../../base/file-lock.ts'
+import type { TellDatabase } from '../events.ts'
 import { type Account, canReach, ownName } from './account.ts'
 import { DATABASE, USER } from './address.ts'
 import type { Binaries } from './binaries.ts'
@@ -39,7 +40,7 @@ export async function initialise(
   binaries: Binaries,
   account: Account | undefined,
   lock: FileLock,
-  say: (line: string) => void,
+  tell: TellDatabase,
 ): Promise<void> {
   refuseNameless(account)
   const aside = `${cluster.pgdata}.init-${randomUUID()}`
@@ -55,8 +56,13 @@ export async function initialise(
     }
     const directory = realpathSync(aside)
     if (account) chownSync(directory, account.uid, account.gid)
-    if (place === cluster.dataDir) say(`Making the database in ${cluster.pgdata}`)
-    else say(`Making the database in ${place}, because user ${account?.name} cannot enter ${cluster.dataDir}`)
+    if (place === cluster.dataDir) tell({ event: 'making database', place: cluster.pgdata, insteadOf: undefined })
+    else
+      tell({
+        event: 'making database',
+        place,
+        insteadOf: { dataDir: cluster.dataDir, user: account?.name ?? '' },
+      })
     const run = async (program: 'initdb' | 'postgres', args: string[], input?: string) => {
       const stdin = input === undefined ? 'ignore' : 'pipe'
       const stdio = [stdin, 'ignore', 'pipe', lock.fd] as const

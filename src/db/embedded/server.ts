@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import { FileLock } from '../../base/file-lock.ts'
+import type { TellDatabase } from '../events.ts'
 import { addressOf, type ServerAddress } from './address.ts'
 import { type Cluster, clusterOf, majorVersionOf } from './cluster.ts'
 import { explainDisk } from './disk-errors.ts'
@@ -22,8 +23,8 @@ export interface ServerLease {
 }
 
 export interface EnterOptions {
-  /** Gets the lines worth telling a person. */
-  readonly say?: (line: string) => void
+  /** Told what is worth telling a person. */
+  readonly tell?: TellDatabase
   /** How to wait for a server that somebody starts or stops, or that recovers; most of a minute when not given. */
   readonly wait?: Wait
 }
@@ -38,7 +39,7 @@ const LINE_MS = 1_000
  */
 export async function enterServer(
   dataDir: string,
-  { say = () => undefined, wait = defaultWait }: EnterOptions = {},
+  { tell = () => undefined, wait = defaultWait }: EnterOptions = {},
 ): Promise<ServerLease> {
   try {
     mkdirSync(dataDir, { recursive: true })
@@ -49,7 +50,7 @@ export async function enterServer(
       await wait(async () => {
         if (!(await users.sharedWithin(LINE_MS))) throw new NotYet('another process stops it')
       })
-      const how = await raise(cluster, say, wait)
+      const how = await raise(cluster, tell, wait)
       return lease(cluster, users, addressOf(cluster.pgdata), how)
     } catch (error) {
       // It may be on its way up, for us alone.
@@ -63,12 +64,12 @@ export async function enterServer(
 }
 
 /** Starts the server if it is not there, and waits until it takes connections. */
-async function raise(cluster: Cluster, say: (line: string) => void, wait: Wait): Promise<ServerLease['how']> {
+async function raise(cluster: Cluster, tell: TellDatabase, wait: Wait): Promise<ServerLease['how']> {
   let how: ServerLease['how'] = 'adopted'
   await wait(async () => {
     if (await servingAddress(cluster)) return
     const { bringUp } = await import('./bring-up.ts')
-    const step = await bringUp(cluster, say)
+    const step = await bringUp(cluster, tell)
     if (step.how !== 'adopted') how = how === 'initialised' ? how : step.how
     if (step.missing !== undefined) throw new NotYet(step.missing)
   })

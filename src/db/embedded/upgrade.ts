@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { sleep } from '../../base/abort.ts'
 import { AppError } from '../../base/errors.ts'
 import { FileLock } from '../../base/file-lock.ts'
+import type { TellDatabase } from '../events.ts'
 import { type Account, serverAccount } from './account.ts'
 import { addressOf, urlOf } from './address.ts'
 import { type Binaries, findBinaries } from './binaries.ts'
@@ -24,7 +25,7 @@ export interface Upgraded {
 export interface UpgradeOptions {
   /** The folder with the programs of the old major. */
   readonly programs: string | undefined
-  readonly say: (line: string) => void
+  readonly tell: TellDatabase
   /** Copies everything from one database to another, and throws unless all of it is there. */
   readonly copy: (fromUrl: string, toUrl: string) => Promise<void>
 }
@@ -53,7 +54,7 @@ export async function upgradeCluster(dataDir: string, options: UpgradeOptions): 
       throw new AppError(`the database is of PostgreSQL ${from}, and ${to} is installed`, {
         hint: 'a newer archivebox-ts made it: install that version',
       })
-    const older = olderPrograms(from, account, options.programs, options.say)
+    const older = olderPrograms(from, account, options.programs, options.tell)
     if (!(await users.tryExclusive())) throw await inUse(cluster)
     if (await isUnderWay(cluster)) {
       if ((await clientsOf(cluster, users)) === 'some') throw await inUse(cluster)
@@ -74,7 +75,7 @@ async function fillNext(
   binaries: Binaries,
   account: Account | undefined,
   lock: FileLock,
-  { say, copy }: UpgradeOptions,
+  { tell, copy }: UpgradeOptions,
 ): Promise<void> {
   const next = nextOf(cluster)
   // Left by an upgrade that was killed.
@@ -82,7 +83,7 @@ async function fillNext(
   removeLeftovers(cluster)
   removeCluster(next.pgdata)
   try {
-    await initialise(next, binaries, account, lock, say)
+    await initialise(next, binaries, account, lock, tell)
     await whileRunning(cluster, older, account, async (from) => {
       await whileRunning(next, binaries, account, async (to) => await copy(from, to))
     })

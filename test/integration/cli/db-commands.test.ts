@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isLed } from '../../../src/app/open/led-home.ts'
+import { openArchive } from '../../../src/app/open/open-archive.ts'
 import { FileLock } from '../../../src/base/file-lock.ts'
-import { openHome } from '../../../src/cli/home.ts'
+import { openHome, withBareDatabase } from '../../../src/cli/home.ts'
 import { atTheDoor } from '../../../src/cli/settings.ts'
 import { ping } from '../../../src/db/database.ts'
 import { migrations } from '../../../src/db/migrate.ts'
@@ -107,6 +108,11 @@ describe('db', () => {
     const { home } = open
     expect(openFiles().filter((file) => file.includes('.postgres-users'))).toEqual([])
     expect(await isLed(home)).toBe(true)
+    const stopped = { signal: AbortSignal.abort() }
+    const given = await atTheDoor({ dataDir }, false)
+    await expect(openArchive(given, { create: 'never', isBrief: true }, stopped)).rejects.toMatchObject({
+      exitCode: 130,
+    })
     runner.signal('SIGTERM')
     expect((await runner.finished()).code).toBe(0)
     await ping(home.db) // The runner has seen our connection.
@@ -140,6 +146,13 @@ describe('db', () => {
     const { code, stdout } = await cli('crawl', 'list')
     expect(code).toBe(0)
     expect(records(stdout)).toMatchObject([{ type: 'Crawl', status: 'queued' }])
+    await eventually(() => server().length === 0)
+  })
+
+  it('is waited for by one who heeds a signal, and then left to whatever the signal does by itself', async () => {
+    const given = await atTheDoor({ dataDir: join(folder, 'data') }, false)
+    const before = process.listenerCount('SIGTERM')
+    await withBareDatabase(given, 'never', async () => expect(process.listenerCount('SIGTERM')).toBe(before))
     await eventually(() => server().length === 0)
   })
 

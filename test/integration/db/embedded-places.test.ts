@@ -20,6 +20,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { enterServer, serverStatus, stopServer, urlOf } from '../../../src/db/embedded/server.ts'
+import type { DatabaseEvent } from '../../../src/db/events.ts'
 import { eventually } from '../../support/program.ts'
 
 const checkout = fileURLToPath(new URL('../../..', import.meta.url))
@@ -241,15 +242,15 @@ test.skipIf(!isRoot)(
     const closed = join(root, 'closed')
     mkdirSync(closed, { mode: 0o700 })
     data = join(closed, 'data')
-    const said: string[] = []
-    const lease = await enterServer(data, { say: (line) => said.push(line) })
+    const told: DatabaseEvent[] = []
+    const lease = await enterServer(data, { tell: (event) => told.push(event) })
     const place = realpathSync(join(data, 'postgres'))
     expect(dirname(place)).toBe(join(root, 'server', 'clusters'))
-    expect(said).toEqual([expect.stringContaining(place)])
+    expect(told).toMatchObject([{ event: 'making database', place, insteadOf: { dataDir: data } }])
     expect([statSync(place).mode & 0o777, statSync(closed).mode & 0o777]).toEqual([0o700, 0o700])
     expect(await lease.leave()).toEqual({ stopped: true })
-    const again = await enterServer(data, { say: (line) => said.push(line) })
-    expect([again.how, said.length]).toEqual(['started', 1])
+    const again = await enterServer(data, { tell: (event) => told.push(event) })
+    expect([again.how, told.length]).toEqual(['started', 1])
     expect(await again.leave()).toEqual({ stopped: true })
 
     // What a killed initialisation left there goes with its link.

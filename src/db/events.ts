@@ -1,0 +1,16 @@
+/** What happens to a database while it is brought up or changed. What is said of it is the caller's. */
+export type DatabaseEvent =
+  /** `insteadOf`: it cannot lie in its data dir, which the server's user cannot enter. */
+  | {
+      readonly event: 'making database'
+      readonly place: string
+      readonly insteadOf: { readonly dataDir: string; readonly user: string } | undefined
+    }
+  /** Where it is not safe. */
+  | { readonly event: 'database on network file system'; readonly place: string; readonly fileSystem: string }
+  /** The programs of an older major, by a package of npm. */
+  | { readonly event: 'fetching PostgreSQL'; readonly major: number; readonly from: string }
+  /** It ends before the schema is changed. */
+  | { readonly event: 'waiting for older runner'; readonly runner: string }
+
+export type TellDatabase = (event: DatabaseEvent) => void
