@@ -1,6 +1,6 @@
+import { discreet } from '../base/clean.ts'
 import type { FailureGroup } from '../db/failures.ts'
 import { many, shortId } from './format.ts'
-import { discreet } from './screen/clean.ts'
 import { cutEnd, cutUrl } from './screen/fit.ts'
 import { widthOf } from './screen/width.ts'
 

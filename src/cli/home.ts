@@ -14,7 +14,7 @@ import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { startedBy } from '../processes/presence.ts'
 import { interruptible } from './interrupts.ts'
-import { sayOnTheWay } from './on-the-way.ts'
+import { sayMeanwhile } from './meanwhile.ts'
 import type { GlobalOptions } from './options.ts'
 
 /** Opens a data dir, and says what that waits for. A signal ends the wait in order. */
@@ -24,14 +24,17 @@ export async function openHome(
   how: Omit<OpenInput, 'create'> = {},
 ): Promise<Archive> {
   const input = { create, ...how }
-  return await interruptible(async (signal) => await openArchive(options, input, { signal, tell: sayOnTheWay }))
+  return await interruptible(async (signal) => await openArchive(options, input, { signal, tell: sayMeanwhile }))
 }
 
 /** Opens an existing data dir for the time of `work`. */
-export async function withHome<T>(options: GlobalOptions, work: (home: Home) => Promise<T>): Promise<T> {
+export async function withHome<T>(
+  options: GlobalOptions,
+  work: (home: Home, archive: Archive) => Promise<T>,
+): Promise<T> {
   const open = await openHome(options, 'never')
   try {
-    return await work(open.home)
+    return await work(open.home, open)
   } finally {
     await open.close()
   }
@@ -43,7 +46,7 @@ export async function withBareDatabase<T>(
   create: 'never' | 'if-empty',
   work: (bare: BareDatabase) => Promise<T>,
 ): Promise<T> {
-  const bare = await interruptible((signal) => openBareDatabase(options, create, { signal, tell: sayOnTheWay }))
+  const bare = await interruptible((signal) => openBareDatabase(options, create, { signal, tell: sayMeanwhile }))
   try {
     return await work(bare)
   } catch (error) {

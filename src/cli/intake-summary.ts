@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { Intake } from './intake.ts'
-import type { NewUrls } from './new-urls.ts'
+import type { Intake } from '../app/add/intake.ts'
+import type { NewUrls } from '../app/add/new-urls.ts'
 import type { GlobalOptions } from './options.ts'
 import { wrapped } from './screen/flow.ts'
 import { onStderr } from './screen/palette.ts'

@@ -1,10 +1,10 @@
 import { accessSync, constants } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { findIds } from '../app/ids.ts'
 import { UsageError } from '../base/errors.ts'
 import type { Home } from '../db/home.ts'
 import { snapshotById } from '../db/snapshots.ts'
 import { WORK_KINDS, type WorkKind, type WorkScope } from '../machines/scope.ts'
-import { findIds } from './ids.ts'
 import { CRAWL, SNAPSHOT } from './records/kinds.ts'
 
 /** What `run` takes from the command line about its work. */

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
+import type { Source } from '../app/archive.ts'
 import { editConfig, type TomlValue } from '../base/config-edit.ts'
 import { CONFIG_FILE } from '../base/config-file.ts'
 import { MACHINES, machineFile, machineGuid } from '../base/machine-file.ts'
 import { makeFolder } from '../base/make-folder.ts'
 import { own } from '../base/own.ts'
 import { onStderr } from './screen/palette.ts'
-import type { Asked, Source } from './settings.ts'
+import type { Asked } from './settings.ts'
 import { terminal } from './terminal.ts'
 
 /** A file that settings are set in. */

@@ -1,35 +1,26 @@
 import { join, resolve } from 'node:path'
+import type { Source } from '../app/archive.ts'
 import { ENVIRONMENT, readSetting, SETTINGS, type Setting, settingsOf, strongest, type Texts } from '../base/config.ts'
 import { CONFIG_FILE, readConfigFile } from '../base/config-file.ts'
 import { isDataDir } from '../base/data-dir.ts'
 import { MACHINES, machineFile, machineGuid, readMachineFile } from '../base/machine-file.ts'
 import { whyUnusable } from '../base/make-folder.ts'
 import { own } from '../base/own.ts'
+import { Problems } from '../base/problems.ts'
 import { secretsIn, withPassword } from '../base/secrets.ts'
 import { findPlugins, pluginTrees } from '../hooks/discover.ts'
 import { KnownSettings } from '../hooks/known-settings.ts'
 import type { GivenOptions, GlobalOptions } from './options.ts'
-import { Problems } from './problems.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
 /** The options of a verb with the settings that hold, and what is wrong with them so far. */
 export interface Asked extends GlobalOptions {
   readonly problems: Problems
-  /** Where settings come from, the strongest first. */
-  readonly sources: readonly Source[]
 }
 
 /** What a verb of this program is asked for, once the line is parsed; see `atTheDoor`. */
 export type Asking = (makes: boolean) => Promise<Asked>
-
-/** Settings as written, and where. */
-export interface Source {
-  readonly name: 'command line' | 'environment' | 'machine' | typeof CONFIG_FILE
-  readonly texts: Texts
-  /** `set in the environment` */
-  readonly where: string
-}
 
 /**
  * Reads the settings, once, before anything is done: the command line wins over the environment, that over those of the

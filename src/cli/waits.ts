@@ -1,3 +1,4 @@
+import { discreet, oneLine } from '../base/clean.ts'
 import type { Settings } from '../base/config.ts'
 import { duration } from '../base/words.ts'
 import { crawlById } from '../db/crawls.ts'
@@ -6,7 +7,6 @@ import type { PageInWork } from '../db/pages-in-work.ts'
 import { crawlSettings } from '../hooks/crawl-settings.ts'
 import { type Hook, selectHooks } from '../hooks/discover.ts'
 import { many } from './format.ts'
-import { discreet, oneLine } from './screen/clean.ts'
 import { cutUrl } from './screen/fit.ts'
 
 /** Background hooks have this long, at least, to put their files down. */

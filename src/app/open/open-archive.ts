@@ -72,7 +72,7 @@ export async function openArchive(
   { create, connection = COMMAND_CONNECTION, waitMs, isBrief = false }: OpenInput,
   call: Call<OpenEvent> = {},
 ): Promise<Archive> {
-  const { settings } = configured
+  const { settings, known } = configured
   const doorMs = waitMs ?? databaseWaitMs(settings)
   const tell = (event: OpenEvent) => call.tell?.(event)
   const dataDir = openDataDir(configured.dataDir, create)
@@ -107,6 +107,7 @@ export async function openArchive(
       home: led,
       kind: 'embedded',
       settings,
+      known,
       untilBack: async (signal) => await waitAgain({ url: led.databaseUrl, revive: reviving(dataDir) }, led.db, signal),
       close: async () => {
         const isStillLed = await Promise.race([isLed(led), leaveTime()])
@@ -132,7 +133,7 @@ export async function openArchive(
         : openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
     db = open
     const home = await door.connect(server, async () => {
-      const applied = await migrate(open, server.url, tell, believeOlder(configured.known, dataDir))
+      const applied = await migrate(open, server.url, tell, believeOlder(known, dataDir))
       if (applied.includes('init')) {
         if (server.kind === 'external') tell({ event: 'database made' })
       } else if (applied.length > 0) tell({ event: 'schema changed', applied })
@@ -155,6 +156,7 @@ export async function openArchive(
       home,
       kind: server.kind,
       settings,
+      known,
       untilBack: async (signal) => await waitAgain(server, open, signal),
       close: async () => {
         await giveUp(open)

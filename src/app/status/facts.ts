@@ -37,7 +37,7 @@ const FAILURES = 5
 export type Facts = Awaited<ReturnType<typeof gather>>
 
 /** Everything that `status` knows, read once, in one transaction. @param crawls so many are shown, at most */
-export async function gather({ home, kind, settings }: Archive, crawls = CRAWLS) {
+export async function gather({ home, kind, settings }: Pick<Archive, 'home' | 'kind' | 'settings'>, crawls = CRAWLS) {
   const alive = await presentRows(home)
   const { plugins, texts } = crawlSettings(home.dataDir, settings)
   const spared = sparedPrograms(plugins, texts)

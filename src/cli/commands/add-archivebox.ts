@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
+import type { CrawlLimits } from '../../app/add/new-crawl.ts'
 import { trustGiven } from '../../app/trust-given.ts'
+import { oneLine } from '../../base/clean.ts'
 import { EXIT, messageOf, UsageError } from '../../base/errors.ts'
 import { placeInside } from '../../base/inside.ts'
 import type { UrlList } from '../../base/url-list.ts'
@@ -14,9 +16,7 @@ import { adoptCollection } from '../../workers/adopt/adopt-collection.ts'
 import { type Adoption, type Collection, filesOf } from '../../workers/adopt/collection.ts'
 import { many } from '../format.ts'
 import { asProcess, openHome } from '../home.ts'
-import type { Limits } from '../new-crawl.ts'
 import type { GlobalOptions } from '../options.ts'
-import { oneLine } from '../screen/clean.ts'
 import { onStderr } from '../screen/palette.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
@@ -30,7 +30,7 @@ const NAMED = 10
 export async function addArchiveBox(
   options: GlobalOptions,
   dir: string,
-  limits: Limits,
+  limits: CrawlLimits,
   { isDry, byLinks }: { readonly isDry: boolean; readonly byLinks: boolean },
 ): Promise<number> {
   const unread = new Set<string>()

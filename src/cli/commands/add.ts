@@ -1,32 +1,31 @@
+import { type AddInput, add as addCrawl, toAdd } from '../../app/add/add.ts'
+import { Intake } from '../../app/add/intake.ts'
+import { type CrawlLimits, LINKED_PAGES } from '../../app/add/new-crawl.ts'
+import type { NewUrls } from '../../app/add/new-urls.ts'
 import type { Archive } from '../../app/archive.ts'
-import { trustGiven } from '../../app/trust-given.ts'
 import { AddressFilter } from '../../base/address-filter.ts'
 import { strongest } from '../../base/config.ts'
 import { isDataDir } from '../../base/data-dir.ts'
 import { EXIT } from '../../base/errors.ts'
 import { type UrlList, urlsOfPart } from '../../base/url-list.ts'
-import { insertCrawl } from '../../db/crawls.ts'
 import type { NewRow } from '../../db/new-process.ts'
 import { crawlRecord } from '../../db/records.ts'
-import type { Format } from '../../importers/formats.ts'
+import { type CrawlOptions, limitsOf } from '../crawl-options.ts'
 import { many, shortId } from '../format.ts'
 import { asProcess, asProcessOf, openHome } from '../home.ts'
-import { Intake, takeIn } from '../intake.ts'
 import { sayIntake, sayWrapped } from '../intake-summary.ts'
-import { type CrawlOptions, type Limits, limitsOf } from '../new-crawl.ts'
-import { type NewUrls, newUrls } from '../new-urls.ts'
+import { sayMeanwhile } from '../meanwhile.ts'
 import type { GlobalOptions } from '../options.ts'
 import { OwnRunner } from '../own-runner.ts'
 import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
 import { stopWithWrapper } from '../stop-with-wrapper.ts'
+import { type ListOptions, takeIn } from '../take-in.ts'
 import { printRecord, printText, terminal, wantsJson } from '../terminal.ts'
 
-export interface AddOptions extends CrawlOptions {
-  readonly file?: string
+export interface AddOptions extends CrawlOptions, ListOptions {
   readonly fromArchivebox?: string
   readonly link?: boolean
-  readonly parser: Format | 'auto'
   readonly again?: boolean
   readonly run?: boolean
   readonly wait?: boolean
@@ -34,9 +33,6 @@ export interface AddOptions extends CrawlOptions {
   readonly dryRun?: boolean
   readonly demo?: boolean
 }
-
-/** Who follows links and does not say how far gets at most so many pages besides those of the list. */
-export const LINKED_PAGES = 1_000
 
 /** Whoever wants a page again wants it from its server. */
 const EVERYTHING_ANEW = 'REUSE_UNCHANGED=false'
@@ -62,17 +58,12 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
   try {
     if (demo) {
       intake.take({ url: demo.url })
-      const maxDepth = Math.max(1, limits.maxDepth)
-      return await queue(
-        options,
-        intake,
-        { ...limits, maxDepth, label: limits.label || 'Demo' },
-        { ...verb, run: true },
-      )
+      const ofDemo = { ...limits, maxDepth: Math.max(1, limits.maxDepth), label: limits.label || 'Demo' }
+      return await queue(options, intake, ofDemo, { ...verb, run: true })
     }
-    await takeIn(intake, args, verb.file, verb.parser === 'auto' ? undefined : verb.parser)
+    await takeIn(intake, args, verb)
     const isUnlimited = limits.maxDepth > 0 && verb.maxUrls === undefined
-    const maxUrls = isUnlimited ? intake.list().total + LINKED_PAGES : limits.maxUrls
+    const maxUrls = isUnlimited ? intake.list({ tell: sayMeanwhile }).total + LINKED_PAGES : limits.maxUrls
     if (isUnlimited && !options.quiet)
       sayWrapped(
         `depth ${limits.maxDepth}: at most ${LINKED_PAGES} pages that are linked to; --max-urls sets another limit, ` +
@@ -85,12 +76,12 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
   }
 }
 
-async function queue(options: GlobalOptions, intake: Intake, limits: Limits, verb: AddOptions): Promise<number> {
-  const all = intake.list()
-  // Whoever follows links needs the pages that they are on.
-  const isAgain = verb.again === true || verb.demo === true || limits.maxDepth > 0
-  if (verb.dryRun && !isDataDir(options.dataDir)) return sayPlan(options, intake, limits, { list: all, archived: 0 })
+async function queue(options: GlobalOptions, intake: Intake, crawl: CrawlLimits, verb: AddOptions): Promise<number> {
+  const list = intake.list({ tell: sayMeanwhile })
+  if (verb.dryRun && !isDataDir(options.dataDir)) return sayPlan(options, intake, crawl, { list, archived: 0 })
   const runner = new OwnRunner(options)
+  const isAgain = verb.again === true || verb.demo === true
+  const input = { list, crawl, isAgain, isListOnly: verb.indexOnly === true, crawlId: runner.crawlId }
   if ((verb.run || verb.wait) && !verb.dryRun) stopWithWrapper()
   if (verb.run && !verb.dryRun) runner.startAhead()
   try {
@@ -98,9 +89,8 @@ async function queue(options: GlobalOptions, intake: Intake, limits: Limits, ver
     const open = await openHome(options, verb.dryRun ? 'never' : 'if-empty', { isBrief })
     try {
       runner.mayOpen()
-      const fresh = isAgain ? { list: all, archived: 0 } : await newUrls(open.home.db, all)
-      if (verb.dryRun) return sayPlan(options, intake, limits, fresh)
-      return await addNew(open, options, intake, limits, fresh, verb, runner)
+      if (verb.dryRun) return sayPlan(options, intake, crawl, await toAdd(open, input))
+      return await addNew(open, options, intake, input, verb, runner)
     } finally {
       await open.close()
     }
@@ -113,42 +103,32 @@ async function addNew(
   open: Archive,
   options: GlobalOptions,
   intake: Intake,
-  limits: Limits,
-  fresh: NewUrls,
+  input: AddInput,
   verb: AddOptions,
   runner: OwnRunner,
 ): Promise<number> {
   const { crawlId, commandId } = runner
-  const { list } = fresh
-  const work = async (row?: NewRow): Promise<number> => {
-    if (list === undefined) {
-      sayIntake(options, intake, fresh)
-      return codeOf(intake)
-    }
-    const crawl = { ...limits, list }
-    trustGiven(options.known, open.home.dataDir, crawl.config)
-    // What few commands need is not loaded with the others: a plain `add` is to be quick.
-    const queued = verb.indexOnly
-      ? await (await import('./list-only.ts')).listOnly(open.home, crawl)
-      : await insertCrawl(open.home.db, crawl, crawlId, row)
-    sayIntake(options, intake, fresh)
+  const work = async (on?: NewRow): Promise<number> => {
+    const added = await addCrawl(open, input, on && { on })
+    const { crawl, list } = added
+    sayIntake(options, intake, added)
+    if (!crawl) return codeOf(intake)
     if (verb.run || verb.wait) {
       terminal.json = options.json === true
       terminal.ids = { crawl_id: crawlId, process_id: commandId }
       const followed = await (await import('../follow.ts')).follow(open, options, { runner, run: verb.run === true })
       return followed === EXIT.ok ? codeOf(intake) : followed
     }
-    if (wantsJson(options)) printRecord(crawlRecord(queued))
+    if (wantsJson(options)) printRecord(crawlRecord(crawl))
     else if (verb.indexOnly)
       terminal.say(
-        `listed ${counted(list)}; ${onStderr.bold(`archivebox-ts crawl resume ${shortId(queued.id)}`)} archives them`,
+        `listed ${counted(list)}; ${onStderr.bold(`archivebox-ts crawl resume ${shortId(crawl.id)}`)} archives them`,
       )
-    else
-      terminal.say(`queued ${counted(list)} as crawl ${queued.id}; ${onStderr.bold('archivebox-ts run')} works on it`)
+    else terminal.say(`queued ${counted(list)} as crawl ${crawl.id}; ${onStderr.bold('archivebox-ts run')} works on it`)
     return codeOf(intake)
   }
   // With its crawl, a process is written by one statement. Not one that a runner has to know before.
-  const registered = list === undefined || verb.indexOnly || verb.run ? asProcess : asProcessOf
+  const registered = verb.indexOnly || verb.run ? asProcess : asProcessOf
   // Only one that wants a runner counts as a command that may own it.
   return await registered(open.home, verb.run ? 'add' : 'cli', work, commandId)
 }
@@ -156,7 +136,7 @@ async function addNew(
 /** A list that is damaged is a failure, whatever came of the rest of it. */
 const codeOf = ({ broken }: Intake): number => (broken > 0 ? EXIT.failed : EXIT.ok)
 
-function sayPlan(options: GlobalOptions, intake: Intake, { tags, maxDepth }: Limits, fresh: NewUrls): number {
+function sayPlan(options: GlobalOptions, intake: Intake, { tags, maxDepth }: CrawlLimits, fresh: NewUrls): number {
   const parts = fresh.list?.parts() ?? []
   for (const part of parts) {
     const lines = urlsOfPart(part).map(({ url, details }) =>

@@ -17,7 +17,7 @@ import type { KnownSettings } from '../../hooks/known-settings.ts'
 import { settleRestored } from '../../machines/queues.ts'
 import { withBareDatabase } from '../home.ts'
 import { interruptible } from '../interrupts.ts'
-import { sayOnTheWay } from '../on-the-way.ts'
+import { sayMeanwhile } from '../meanwhile.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 import { untilStopped } from './restore.ts'
@@ -35,7 +35,7 @@ export async function dbUrl(options: GlobalOptions): Promise<void> {
 export async function dbStart(options: GlobalOptions): Promise<void> {
   refuseExternal(options, 'start')
   await withBareDatabase(options, 'never', async ({ db, url, dataDir, wasUp }) => {
-    await migrate(db, url, sayOnTheWay, believeOlder(options.known, dataDir))
+    await migrate(db, url, sayMeanwhile, believeOlder(options.known, dataDir))
     keepServer(dataDir)
     terminal.say(`${wasUp ? 'it was running already' : 'started'}; it stays up until archivebox-ts db stop`)
   })
@@ -85,7 +85,7 @@ async function external(options: GlobalOptions, url: string) {
   const db = openDatabase(url, { name: applicationName('cli') })
   try {
     const { version, size } = await interruptible(async (signal) => {
-      const door = new Door(options.dataDir, databaseWaitMs(options.settings), { signal, tell: sayOnTheWay })
+      const door = new Door(options.dataDir, databaseWaitMs(options.settings), { signal, tell: sayMeanwhile })
       const seen = await door.connect({ url, revive: async () => {} }, () => serverSize(db))
       door.passed()
       return seen
@@ -111,7 +111,7 @@ export async function dbMigrate(options: GlobalOptions, { dryRun }: { dryRun?: b
     const from = await refuseNewerSchema(db)
     const names = dryRun
       ? migrations().flatMap(({ version, name }) => (version > from ? [name] : []))
-      : await migrate(db, url, sayOnTheWay, believeOlder(options.known, dataDir))
+      : await migrate(db, url, sayMeanwhile, believeOlder(options.known, dataDir))
     const to = newestSchema()
     if (wantsJson(options)) printRecord({ from, to, applied: dryRun ? [] : names, missing: dryRun ? names : [] })
     if (names.length === 0) return terminal.say(`the schema is up to date: version ${from}`)
@@ -127,7 +127,7 @@ export async function dbUpgrade(options: GlobalOptions, { programs }: { programs
   const upgraded = await untilStopped((signal) =>
     upgradeCluster(dataDir, {
       programs,
-      tell: sayOnTheWay,
+      tell: sayMeanwhile,
       copy: (from, to) => copyDatabase(options.known, from, to, dataDir, signal),
     }),
   )

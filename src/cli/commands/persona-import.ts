@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { oneLine } from '../../base/clean.ts'
 import { codeOf, messageOf, UsageError } from '../../base/errors.ts'
 import { isExpired, merged } from '../../base/persona/cookie.ts'
 import { parseCookiesJson } from '../../base/persona/cookies-json.ts'
@@ -6,7 +7,6 @@ import { parseCookiesTxt } from '../../base/persona/cookies-txt.ts'
 import { many } from '../format.ts'
 import { findOrMake, personasOf } from '../persona/find.ts'
 import { saveLogins } from '../persona/save.ts'
-import { oneLine } from '../screen/clean.ts'
 import type { Asked } from '../settings.ts'
 import { terminal } from '../terminal.ts'
 

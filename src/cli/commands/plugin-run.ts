@@ -2,7 +2,10 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } fr
 import { readdir } from 'node:fs/promises'
 import { constants, tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
+import { crawlPersona } from '../../app/add/crawl-persona.ts'
+import { crawlSettings } from '../../app/add/new-crawl.ts'
 import { sleep } from '../../base/abort.ts'
+import { harmless } from '../../base/clean.ts'
 import { EXIT, messageOf } from '../../base/errors.ts'
 import { uuidv7 } from '../../base/ids.ts'
 import { Log } from '../../base/log.ts'
@@ -15,11 +18,10 @@ import { tryHook } from '../../hooks/try-hook.ts'
 import { notFound } from '../../hooks/upstream/look-up.ts'
 import { searchFiles, searchPaths, wantedBy } from '../../hooks/upstream/search.ts'
 import { killLeftovers } from '../../processes/family.ts'
-import { crawlSettingsOf } from '../new-crawl.ts'
+import { refusing, settingPairs } from '../crawl-options.ts'
+import { sayMeanwhile } from '../meanwhile.ts'
 import { pageUrl } from '../page-url.ts'
-import { crawlPersona } from '../persona/crawl-persona.ts'
 import { askingOnce, enabledSetting } from '../plugin-record.ts'
-import { harmless } from '../screen/clean.ts'
 import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
 import { printJson, terminal, terminalSink } from '../terminal.ts'
@@ -44,8 +46,9 @@ export interface PluginRunOptions {
  * its last hook that failed.
  */
 export async function pluginRun(asked: Asked, name: string, given: string, verb: PluginRunOptions): Promise<number> {
-  const own = crawlSettingsOf(asked, verb.config)
-  const persona = await crawlPersona(asked, own['ACTIVE_PERSONA'])
+  const refuse = refusing(asked.problems)
+  const own = crawlSettings(asked, settingPairs(asked.problems, verb.config), refuse)
+  const persona = await crawlPersona(asked, own['ACTIVE_PERSONA'], { tell: sayMeanwhile, refuse })
   const { dataDir, plugins } = here(asked)
   named(plugins, [name])
   const texts = hookSettings([asked.settings.texts, persona, own, { [enabledSetting(name)]: 'true' }])

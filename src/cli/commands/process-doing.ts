@@ -1,6 +1,6 @@
+import { oneLine } from '../../base/clean.ts'
 import type { PageInWork } from '../../db/pages-in-work.ts'
 import type { ProcessRow } from '../../db/processes.ts'
-import { oneLine } from '../screen/clean.ts'
 
 /** What a process is, and what it does now. */
 export interface Doing {

@@ -1,4 +1,5 @@
 import { databaseWaitMs } from '../../app/open/door.ts'
+import { queueRecords, wantedBy } from '../../app/records/queue-records.ts'
 import { sleep, untilLate } from '../../base/abort.ts'
 import { atLeast, Log, type LogLine, toAll, toFile } from '../../base/log.ts'
 import { onStopSignals } from '../../base/stop-signals.ts'
@@ -11,15 +12,16 @@ import { sayWhatIsWrong } from '../doctor/machine-report.ts'
 import { many } from '../format.ts'
 import { openHome, refuseBelowRunner, runnerLog } from '../home.ts'
 import { LiveView } from '../live-view.ts'
-import { askedFor, queueRecords } from '../queue-records.ts'
+import { sayMeanwhile } from '../meanwhile.ts'
 import { readInput } from '../records/input.ts'
+import { sayQueued } from '../records/queued.ts'
 import { graceMs, scopeOf, type WorkOptions, workOptions } from '../run-options.ts'
 import { RunTally } from '../run-tally.ts'
 import { runnerConnection } from '../runner-connection.ts'
 import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
 import { heedNohup, stopWithWrapper } from '../stop-with-wrapper.ts'
-import { logLevel, terminal, terminalSink } from '../terminal.ts'
+import { logLevel, printJson, terminal, terminalSink } from '../terminal.ts'
 
 export interface RunVerbOptions extends WorkOptions {
   readonly exitOnIdle?: boolean
@@ -49,7 +51,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
   const work = workOptions(verb, input)
   heedNohup()
   if (!verb.daemon && startedByCommand() === null) stopWithWrapper()
-  const asked = input === undefined ? undefined : askedFor((await readInput([input], 'record')).lines)
+  const wanted = input === undefined ? undefined : wantedBy((await readInput([input], 'record')).lines)
   const cues = new Cues()
   if (!(await cues.next())) return
   const open = await openHome(options, 'if-empty', {
@@ -73,7 +75,10 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
     if (!(await cues.next())) return
     await cues.end()
     await refuseBelowRunner(home)
-    const crawlIds = asked && (await queueRecords(home, options, asked))
+    for (const text of wanted?.others ?? []) printJson(text)
+    const queued = wanted && (await queueRecords(open, wanted, { tell: sayMeanwhile }))
+    if (queued) await sayQueued(options, open, queued)
+    const crawlIds = queued?.crawls
     if (crawlIds?.length === 0) return terminal.say('nothing to run: no crawl, snapshot or result among these')
     const scope = { ...(await scopeOf(home, verb)), ...(crawlIds && { crawlIds }) }
     if (!verb.daemon && !options.quiet && terminal.isLive) {
@@ -86,7 +91,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
       log,
       settings,
       parentId: startedByCommand(),
-      exitOnIdle: verb.exitOnIdle === true || asked !== undefined,
+      exitOnIdle: verb.exitOnIdle === true || wanted !== undefined,
       standby: verb.standby === true,
       stays: verb.stay === true,
       daemon: verb.daemon === true,

@@ -1,5 +1,9 @@
+import { Intake } from '../../app/add/intake.ts'
+import { LINKED_PAGES } from '../../app/add/new-crawl.ts'
+import { findIds } from '../../app/ids.ts'
 import { trustGiven } from '../../app/trust-given.ts'
 import { AddressFilter } from '../../base/address-filter.ts'
+import { oneLine } from '../../base/clean.ts'
 import { strongest } from '../../base/config.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
 import { nextMoment, recurrenceOf } from '../../base/recurrence.ts'
@@ -7,26 +11,21 @@ import { inZone } from '../../base/zone-time.ts'
 import type { Home } from '../../db/home.ts'
 import { scheduleRecord } from '../../db/records.ts'
 import { databaseNow, deleteSchedules, insertSchedule, type ListedSchedule, listSchedules } from '../../db/schedules.ts'
-import type { Format } from '../../importers/formats.ts'
 import { pauseSchedules, resumeSchedules, runSchedules } from '../../machines/scheduled-crawls.ts'
+import { type CrawlOptions, limitsOf } from '../crawl-options.ts'
 import { many, shortId } from '../format.ts'
 import { asProcess, openHome, withHome } from '../home.ts'
-import { findIds } from '../ids.ts'
-import { Intake, takeIn } from '../intake.ts'
-import { type CrawlOptions, limitsOf } from '../new-crawl.ts'
+import { sayMeanwhile } from '../meanwhile.ts'
 import type { GlobalOptions } from '../options.ts'
-import { oneLine } from '../screen/clean.ts'
 import { onStderr, onStdout } from '../screen/palette.ts'
 import { type Column, table } from '../screen/table.ts'
 import type { Asked } from '../settings.ts'
+import { type ListOptions, takeIn } from '../take-in.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { LINKED_PAGES } from './add.ts'
 
-export interface ScheduleOptions extends CrawlOptions {
+export interface ScheduleOptions extends CrawlOptions, ListOptions {
   readonly every: string
   readonly timezone?: string
-  readonly file?: string
-  readonly parser: Format | 'auto'
 }
 
 /** The list of a schedule is kept in one row, and copied for each of its crawls. */
@@ -37,8 +36,8 @@ export async function scheduleAdd(options: Asked, args: readonly string[], verb:
   const recurrence = options.problems.attempt(() => recurrenceOf(verb.every, verb.timezone))
   const limits = await limitsOf(options, verb)
   const intake = new Intake(AddressFilter.ofPrivate(strongest(limits.config.env ?? {}, options.settings.texts)))
-  const urls = await takeIn(intake, args, verb.file, verb.parser === 'auto' ? undefined : verb.parser)
-    .then(() => Array.from(intake.list(), ({ url }) => url))
+  const urls = await takeIn(intake, args, verb)
+    .then(() => Array.from(intake.list({ tell: sayMeanwhile }), ({ url }) => url))
     .finally(() => intake.close())
   if (urls.length > MOST_URLS)
     throw new UsageError(`${urls.length} URLs: a schedule has at most ${MOST_URLS}`, 'add them as several schedules')

@@ -1,3 +1,5 @@
+import { checkTag } from '../../app/records/tag-pages.ts'
+import { oneLine } from '../../base/clean.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
 import { closest } from '../../base/near-miss.ts'
 import type { Home } from '../../db/home.ts'
@@ -6,10 +8,8 @@ import { reconcileCancelled } from '../../workers/repair/reconcile-work.ts'
 import { many } from '../format.ts'
 import { asProcess, withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
-import { oneLine } from '../screen/clean.ts'
 import { onStdout } from '../screen/palette.ts'
 import { type Column, table } from '../screen/table.ts'
-import { checkTag } from '../tags.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
 /** `tag list` */

@@ -1,6 +1,6 @@
+import { oneLine } from '../../base/clean.ts'
 import type { Log } from '../../base/log.ts'
 import { quietMs } from '../../base/quiet-ms.ts'
-import { oneLine } from '../screen/clean.ts'
 import type { Asked } from '../settings.ts'
 import { examine } from './check.ts'
 import { MACHINE_CHECKS } from './machine-checks.ts'

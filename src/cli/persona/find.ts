@@ -1,8 +1,7 @@
 import { join } from 'node:path'
+import { checkName, unknownPersona } from '../../app/personas/find.ts'
 import { readSetting } from '../../base/config.ts'
 import { openDataDir } from '../../base/data-dir.ts'
-import { UsageError } from '../../base/errors.ts'
-import { personaName } from '../../base/kinds.ts'
 import { closest } from '../../base/near-miss.ts'
 import { personasIn } from '../../base/persona/files.ts'
 import { type Persona, readPersona } from '../../base/persona/persona.ts'
@@ -17,14 +16,7 @@ export function personasOf(asked: Asked): { readonly personas: string; readonly 
   return { personas, active: readSetting('ACTIVE_PERSONA', asked.settings.texts) }
 }
 
-/** The persona of this name. Throws UsageError when there is none. */
-export async function findPersona(personas: string, name: string): Promise<Persona> {
-  const found = await readPersona(personas, name)
-  if (found) return found
-  throw unknownPersona(personas, name)
-}
-
-/** Likewise; one that is not there is made, unless the name is nearly that of another. */
+/** The persona of this name; one that is not there is made, unless the name is nearly that of another. */
 export async function findOrMake(personas: string, name: string): Promise<Persona> {
   const found = await readPersona(personas, name)
   if (found) return found
@@ -33,18 +25,4 @@ export async function findOrMake(personas: string, name: string): Promise<Person
   makePersona(personas, name)
   terminal.say(`made persona ${name}`)
   return (await readPersona(personas, name))!
-}
-
-/** Throws UsageError for a name that no persona can have. */
-export function checkName(name: string): void {
-  if (personaName.read(name) !== name) throw new UsageError(`a persona has ${personaName.takes}, not "${name}"`)
-}
-
-/** That there is no such persona, and what to do. */
-export function unknownPersona(personas: string, name: string): UsageError {
-  const meant = closest(name, personasIn(personas))
-  return new UsageError(
-    `there is no persona "${name}"${meant === undefined ? '' : `: did you mean ${meant}?`}`,
-    'archivebox-ts persona list shows them, persona new makes one',
-  )
 }

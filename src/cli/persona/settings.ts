@@ -1,3 +1,4 @@
+import { refusedOf } from '../../app/personas/find.ts'
 import type { Texts } from '../../base/config.ts'
 import type { TomlValue } from '../../base/config-edit.ts'
 import type { Asked } from '../settings.ts'
@@ -14,15 +15,4 @@ export function personaSettings(asked: Asked, pairs: readonly string[]): Map<str
   for (const why of refusedOf(asked, Object.fromEntries(changes) as Texts)) problems.add(why)
   problems.refuse()
   return changes
-}
-
-/** Why a persona cannot have these settings, each in a line. */
-export function refusedOf({ known, settings }: Asked, texts: Texts): string[] {
-  return Object.entries(texts).flatMap(([name, text = '']) => {
-    const why = known.refusalForCrawl(name, text, settings.texts)
-    if (why !== undefined) return [why]
-    if (name === 'ACTIVE_PERSONA') return ['ACTIVE_PERSONA names a persona: no persona has it']
-    if (known.isFrozen(name, text)) return []
-    return [`${name} is no setting of a persona: set it in the environment or in archivebox.toml`]
-  })
 }

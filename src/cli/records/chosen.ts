@@ -1,17 +1,18 @@
+import type { Archive } from '../../app/archive.ts'
+import { checkIds, findIds } from '../../app/ids.ts'
+import type { Line } from '../../app/records/line.ts'
 import { UsageError } from '../../base/errors.ts'
 import { isUuid } from '../../base/ids.ts'
-import type { Home } from '../../db/home.ts'
 import { listedByIds } from '../../db/lists/listings.ts'
 import { asProcess, withHome } from '../home.ts'
-import { checkIds, findIds } from '../ids.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printJson, printRecord, terminal, wantsJson } from '../terminal.ts'
-import { type Line, readInput } from './input.ts'
+import { readInput } from './input.ts'
 import type { Kind } from './kinds.ts'
 
 /** The rows that a verb was asked to work on. */
 export interface Chosen<Row> {
-  readonly home: Home
+  readonly open: Archive
   readonly rows: readonly Row[]
   readonly ids: readonly string[]
 }
@@ -32,13 +33,13 @@ export async function withChosen<Row extends { readonly id: string }>(
   const records = lines.filter((line) => line.record && !others.includes(line)).map(idOf)
   const texts = [...words, ...lines.filter(({ record }) => !record).map(({ text }) => text)]
   checkIds(texts)
-  return await withHome(options, async (home): Promise<unknown> => {
+  return await withHome(options, async (home, open): Promise<unknown> => {
     const ids = [...new Set([...(texts.length > 0 ? await findIds(home, kind, texts) : []), ...records])]
     const rows = await listedByIds(home.db, kind, ids)
     for (const { text } of others) printJson(text)
     if (rows.length < ids.length) terminal.say(`${ids.length - rows.length} of these no longer exist`)
     if (rows.length === 0) return terminal.say(`nothing to do: no ${kind.noun} among these`)
-    return await asProcess(home, 'cli', () => work({ home, rows, ids: rows.map(({ id }) => id) }))
+    return await asProcess(home, 'cli', () => work({ open, rows, ids: rows.map(({ id }) => id) }))
   })
 }
 
@@ -51,7 +52,7 @@ function idOf({ text, record }: Line): string {
 /** What became of these rows: records for whoever reads stdout, nothing on a terminal. */
 export async function printChanged<Row extends { readonly id: string }>(
   options: GlobalOptions,
-  home: Home,
+  { home }: Pick<Archive, 'home'>,
   kind: Kind<Row>,
   ids: readonly string[],
 ): Promise<void> {

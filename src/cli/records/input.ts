@@ -1,12 +1,7 @@
 import { fstatSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import type { Line } from '../../app/records/line.ts'
 import { UsageError } from '../../base/errors.ts'
-
-/** One line of stdin: a record, or plain text such as an id or a URL. */
-export interface Line {
-  readonly text: string
-  readonly record: Readonly<Record<string, unknown>> | undefined
-}
 
 /** What a verb works on: words from the command line, and the lines of stdin when there are any for it. */
 export interface Input {

@@ -1,3 +1,4 @@
+import { oneLine } from '../../base/clean.ts'
 import { duration } from '../../base/words.ts'
 import {
   CRAWLS,
@@ -9,7 +10,6 @@ import {
   SNAPSHOTS,
 } from '../../db/lists/listings.ts'
 import { ago, shortId } from '../format.ts'
-import { oneLine } from '../screen/clean.ts'
 import type { Column } from '../screen/table.ts'
 
 /** A model as the command line shows it. */

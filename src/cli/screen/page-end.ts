@@ -1,6 +1,6 @@
+import { discreet } from '../../base/clean.ts'
 import type { PageEnd } from '../../base/log.ts'
 import type { Canvas } from './canvas.ts'
-import { discreet } from './clean.ts'
 import { cutEnd, cutUrl } from './fit.ts'
 import type { Palette } from './palette.ts'
 import { widthOf } from './width.ts'

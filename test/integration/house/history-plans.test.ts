@@ -189,9 +189,7 @@ async function oneRunner(watch: (name: string, step: () => Promise<unknown>) => 
   })
   await sql`delete from crawl where id = ${page}`.execute(db)
   await watch('count what was handled', () => handledWithin(db, 3_600))
-  await watch('show all', () =>
-    gather({ home, kind: 'embedded', settings: context.settings, untilBack: async () => {}, close: async () => {} }),
-  )
+  await watch('show all', () => gather({ home, kind: 'embedded', settings: context.settings }))
   for (const filters of RARE) await watch(`list ${JSON.stringify(filters)}`, () => listProcesses(home, filters, LIMIT))
   await watch('forget processes', async () => {
     found.processes = await deleteEndedProcesses(db, 29, LIMIT)

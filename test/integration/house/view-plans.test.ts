@@ -1,9 +1,9 @@
 // What a person asks of a large archive reads a bounded number of rows: each question is watched by what the server
 // says that it read. With statistics, and before the server has any.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findIds } from '../../../src/app/ids.ts'
 import { workOf } from '../../../src/app/status/work.ts'
 import { firstIdOf, uuidv7 } from '../../../src/base/ids.ts'
-import { findIds } from '../../../src/cli/ids.ts'
 import { addUpCounts, allPages, rowCounts } from '../../../src/db/counts.ts'
 import { madeBy, onlyPageOf, skippedFor } from '../../../src/db/crawl-progress.ts'
 import { type Database, openDatabase } from '../../../src/db/database.ts'

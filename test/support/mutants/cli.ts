@@ -36,7 +36,7 @@ export const CLI: readonly Mutant[] = [
   },
   {
     name: 'a list adds what is archived already',
-    file: 'src/cli/new-urls.ts',
+    file: 'src/app/add/new-urls.ts',
     find: 'if (archived.size === 0) return',
     replacement: 'if (archived.size >= 0) return',
     test: 'test/integration/cli/add-lists.test.ts',
@@ -44,9 +44,9 @@ export const CLI: readonly Mutant[] = [
   },
   {
     name: 'a record from a pipe tells a program what to do',
-    file: 'src/cli/records/page-settings.ts',
-    find: 'if (asked.known.needsTrust(name, text))',
-    replacement: 'if (asked.known.needsTrust(name, text) && url === undefined)',
+    file: 'src/app/add/page-settings.ts',
+    find: 'if (known.needsTrust(name, text))',
+    replacement: 'if (known.needsTrust(name, text) && url === undefined)',
     test: 'test/integration/house/untrusted-rows.test.ts',
     only: 'tells a program nothing through',
   },

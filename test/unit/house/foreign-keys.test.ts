@@ -8,10 +8,10 @@ import {
 } from 'typescript/unstable/ast'
 import { API, TypeFlags } from 'typescript/unstable/sync'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { wantedBy } from '../../../src/app/records/queue-records.ts'
 import { mimeOf } from '../../../src/base/mime.ts'
 import { own, put } from '../../../src/base/own.ts'
 import { sameSiteOf } from '../../../src/base/persona/cookie.ts'
-import { askedFor } from '../../../src/cli/queue-records.ts'
 import { placeOf } from '../../../src/importers/archivebox/folders.ts'
 import { outputsOf } from '../../../src/pages/model/outputs.ts'
 import { ROOT } from '../../support/program.ts'
@@ -69,7 +69,7 @@ describe('a key from elsewhere', () => {
     expect(sameSiteOf(name)).toBeUndefined()
     expect(placeOf(name, false, true)).toBe(`wget/${name}`)
     const line = { text: `{"type":"${name}"}`, record: { type: name } }
-    expect(askedFor([line])).toMatchObject({ others: [line.text], urls: [], snapshots: [] })
+    expect(wantedBy([line])).toMatchObject({ others: [line.text], urls: [], snapshots: [] })
     const files = Object.fromEntries([[name, { size: 1, mimetype: mimeOf(`x.${name}`) }]])
     const [output] = outputsOf([{ plugin: name, status: 'succeeded', output: name, files }])
     expect(output).toMatchObject({ group: 'data', path: `${name}/${name}`, shown: 'file', files: 1, size: 1 })

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
+import { harmless } from '../../../src/base/clean.ts'
 import { marked } from '../../../src/base/formula-mark.ts'
-import { harmless } from '../../../src/cli/screen/clean.ts'
 import type { Format } from '../../../src/importers/formats.ts'
 import { readEntries } from '../../../src/importers/read.ts'
 import { urlsInLine } from '../../../src/importers/text.ts'

@@ -1,14 +1,32 @@
+import type { CookiesExpired } from '../app/add/crawl-persona.ts'
+import type { LeftOut } from '../app/add/intake.ts'
 import type { OpenEvent } from '../app/open/events.ts'
+import { many } from './format.ts'
+import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
-/** Says what happens on the way to a database. */
-export function sayOnTheWay(event: OpenEvent): void {
+type AppEvent = OpenEvent | LeftOut | CookiesExpired
+
+/** Says what happens while something else is done. */
+export function sayMeanwhile(event: AppEvent): void {
   for (const line of linesOf(event)) terminal.say(line)
 }
 
 /** The same as lines, in words. */
-function linesOf(event: OpenEvent): string[] {
+function linesOf(event: AppEvent): string[] {
   switch (event.event) {
+    case 'left out': {
+      const { reasons, more } = event
+      const all = more > 0 ? [...reasons, `${more} more like these`] : reasons
+      return all.map((reason) => `${onStderr.yellow('left out:')} ${reason}`)
+    }
+    case 'cookies expired': {
+      const { persona, cookies, expired } = event
+      return [
+        `${onStderr.yellow('careful:')} ${expired} of ${many(cookies, 'cookie')} of persona ${persona} ` +
+          `${expired === 1 ? 'has' : 'have'} expired: archivebox-ts persona show ${persona}`,
+      ]
+    }
     case 'waiting for database': {
       const { why, budgetMs, minutes } = event
       return minutes === undefined

@@ -2,18 +2,20 @@ import { isSecretName } from '../../base/config.ts'
 import { written } from '../../base/config-file.ts'
 import { UsageError } from '../../base/errors.ts'
 import { put } from '../../base/own.ts'
-import { crawlSettingsOf } from '../new-crawl.ts'
-import type { Asked } from '../settings.ts'
+import type { Configured } from '../archive.ts'
+import { crawlSettings, type Pairs } from './new-crawl.ts'
+import type { Refuse } from './refuse.ts'
 
 type Settings = Readonly<Record<string, string>>
 
-/** The settings in `-c KEY=VALUE` for pages; what no page can have is a problem. */
-export function givenForPages(asked: Asked, pairs: readonly string[]): Settings {
-  const own = crawlSettingsOf(asked, pairs)
+/** The own settings of pages that a person gives, under their names; what no page can have is refused. */
+export function givenForPages(configured: Configured, given: Pairs, refuse: Refuse): Settings {
+  const { known, settings } = configured
+  const own = crawlSettings(configured, given, refuse)
   for (const [name, text] of Object.entries(own)) {
-    const isSaid = asked.known.refusalForCrawl(name, text, asked.settings.texts) !== undefined
-    const why = isSaid ? undefined : refusedForPages(asked, name, text)
-    if (why !== undefined) asked.problems.add(`-c ${why}`)
+    const isSaid = known.refusalForCrawl(name, text, settings.texts) !== undefined
+    const why = isSaid ? undefined : refusedForPages(configured, name, text)
+    if (why !== undefined) refuse(new UsageError(why), 'settings')
   }
   return own
 }
@@ -22,22 +24,26 @@ export function givenForPages(asked: Asked, pairs: readonly string[]): Settings 
  * The settings that the record of a page has of its own, by name: as `KEY: value`, or as we print them. Throws
  * UsageError with the first thing that is wrong.
  */
-export function recordedSettings(asked: Asked, { settings = {}, url }: Readonly<Record<string, unknown>>): Settings {
+export function recordedSettings(
+  configured: Configured,
+  { settings = {}, url }: Readonly<Record<string, unknown>>,
+): Settings {
+  const { known } = configured
   const refuse = (why: string) => new UsageError(`settings of ${String(url)}: ${why}`)
   if (typeof settings !== 'object' || settings === null || Array.isArray(settings))
     throw refuse('they are an object, {"TIMEOUT": 30}')
   const own: Record<string, string> = {}
   for (const [key, given] of Object.entries(settings)) {
-    const name = asked.known.nameOf(key.toUpperCase())
+    const name = known.nameOf(key.toUpperCase())
     const text = textOf(given)
     if (text === undefined) throw refuse(`${key} is a value, or has one and \`snapshot\` as its source`)
     if (text === '***' && isSecretName(name)) throw refuse(`the value of ${name} is not in the record`)
     // jsonb takes neither.
     if (text.includes('\0') || !text.isWellFormed()) throw refuse(`the value of ${name} is no text`)
-    const why = refusedForPages(asked, name, text) ?? asked.known.refusalForCrawl(name, text, asked.settings.texts)
+    const why = refusedForPages(configured, name, text) ?? known.refusalForCrawl(name, text, configured.settings.texts)
     if (why !== undefined) throw refuse(why)
     // Not even what was set here before: a record is for other pages than those for which it was set.
-    if (asked.known.needsTrust(name, text))
+    if (known.needsTrust(name, text))
       throw refuse(`${name} may tell a program what to do, and no record does that: give it with -c`)
     put(own, name, text)
   }
@@ -53,7 +59,7 @@ function textOf(given: unknown): string | undefined {
 }
 
 /** Why a page cannot have a setting: it has what a crawl would keep, as a persona does, and no more than a page's. */
-function refusedForPages({ known }: Asked, name: string, text: string): string | undefined {
+function refusedForPages({ known }: Configured, name: string, text: string): string | undefined {
   if (known.setterOf(name) === 'crawl') return `${name} is for a crawl: all of its pages have the same`
   if (known.isFrozen(name, text) || !known.knows(name)) return undefined
   return `${name} is no setting of a page: set it in the environment, or for this machine (machine set)`

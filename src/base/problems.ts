@@ -1,4 +1,4 @@
-import { UsageError, UsageErrors } from '../base/errors.ts'
+import { UsageError, UsageErrors } from './errors.ts'
 
 /** What is wrong with what we were asked for: collected, so that people see all of it at once. */
 export class Problems {

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { withoutUrlSecrets } from '../../base/url-secrets.ts'
+import { withoutUrlSecrets } from './url-secrets.ts'
 
 /** What moves the cursor, rings, or sets a title, when escape sequences are out. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out

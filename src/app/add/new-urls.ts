@@ -1,6 +1,6 @@
-import { type UrlList, UrlListBuilder } from '../base/url-list.ts'
-import { archivedAmong } from '../db/archived-pages.ts'
-import type { Database } from '../db/database.ts'
+import { type UrlList, UrlListBuilder } from '../../base/url-list.ts'
+import { archivedAmong } from '../../db/archived-pages.ts'
+import type { Database } from '../../db/database.ts'
 
 /** A list without what is archived already. */
 export interface NewUrls {

@@ -1,0 +1,41 @@
+import type { UrlList } from '../../base/url-list.ts'
+import { type CrawlRow, insertCrawl } from '../../db/crawls.ts'
+import type { Archive } from '../archive.ts'
+import type { Call } from '../call.ts'
+import { trustGiven } from '../trust-given.ts'
+import type { CrawlLimits } from './new-crawl.ts'
+import { type NewUrls, newUrls } from './new-urls.ts'
+
+export interface AddInput {
+  readonly list: UrlList
+  readonly crawl: CrawlLimits
+  /** Also what is archived already. Whoever follows links gets that in any case: they are on these pages. */
+  readonly isAgain?: boolean
+  /** Pages are listed, rows and files, and not archived until the crawl is resumed. */
+  readonly isListOnly?: boolean
+  /** The id that the crawl gets. */
+  readonly crawlId?: string
+}
+
+/** What is added of a list, as a crawl; none when all of it was archived before, and wanted once only. */
+export interface Added extends NewUrls {
+  readonly crawl: CrawlRow | undefined
+}
+
+/** One crawl of the URLs of a list that are new here, for a runner. Without a new one, nothing is written. */
+export async function add(archive: Archive, input: AddInput, { on }: Pick<Call, 'on'> = {}): Promise<Added> {
+  const { home, known } = archive
+  const fresh = await toAdd(archive, input)
+  const { list } = fresh
+  if (!list) return { ...fresh, crawl: undefined }
+  const crawl = { ...input.crawl, list }
+  trustGiven(known, home.dataDir, crawl.config)
+  // What few callers need is not loaded with the others: `add` is to be quick.
+  if (input.isListOnly) return { ...fresh, crawl: await (await import('./list-only.ts')).listOnly(home, crawl) }
+  return { ...fresh, crawl: await insertCrawl(home.db, crawl, input.crawlId, on) }
+}
+
+/** What would be added. */
+export async function toAdd({ home }: Archive, { list, crawl, isAgain }: AddInput): Promise<NewUrls> {
+  return isAgain || crawl.maxDepth > 0 ? { list, archived: 0 } : await newUrls(home.db, list)
+}

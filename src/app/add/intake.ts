@@ -1,0 +1,111 @@
+import type { AddressFilter } from '../../base/address-filter.ts'
+import { discreet } from '../../base/clean.ts'
+import { messageOf, UsageError } from '../../base/errors.ts'
+import { urlDetails } from '../../base/url-details.ts'
+import { type UrlList, UrlListBuilder } from '../../base/url-list.ts'
+import { archivableUrl } from '../../base/urls.ts'
+import type { Entry, Found } from '../../importers/entry.ts'
+import { urlsInLine } from '../../importers/text.ts'
+import type { Call } from '../call.ts'
+
+/** Of what is left out so many are named. */
+const NAMED = 10
+const MOST_URLS = 10_000_000
+
+/** An entry with settings for its page alone: no list of a stranger has them. */
+export interface ListedPage extends Entry {
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+/** What lists hold and no crawl gets: the first reasons, and how many there are besides. */
+export interface LeftOut {
+  readonly event: 'left out'
+  readonly reasons: readonly string[]
+  readonly more: number
+}
+
+/** Takes in what lists hold: URLs that can be archived, each once, with what is known of them; and counts the rest. */
+export class Intake {
+  readonly #urls = new UrlListBuilder()
+  readonly #named: string[] = []
+  read = 0
+  /** That cannot be archived: no URLs, or of another kind. */
+  refused = 0
+  /** Where the list itself is damaged. */
+  broken = 0
+  twice = 0
+  readonly #filter: AddressFilter | undefined
+
+  /** @param filter the hosts that can be archived; undefined: all */
+  constructor(filter?: AddressFilter) {
+    this.#filter = filter
+  }
+
+  /** Throws UsageError when there are more than a crawl can have. */
+  take(found: Found | ListedPage): void {
+    this.read += 1
+    if ('broken' in found) {
+      this.broken += 1
+      this.#name(found.broken, found.line)
+      return
+    }
+    try {
+      if (found.url === '')
+        throw new Error(`an entry without a URL${found.title ? `: ${found.title.slice(0, 60)}` : ''}`)
+      // Where a list has no title, many a program writes the URL again.
+      const details = urlDetails(found.title === found.url ? { ...found, title: undefined } : found)
+      const url = archivableUrl(found.url)
+      const refusal = this.#filter?.refusalOf(url)
+      if (refusal !== undefined) throw new Error(`${url.slice(0, 200)}: ${refusal}`)
+      if (!this.#urls.add(url, details)) this.twice += 1
+    } catch (error) {
+      this.refused += 1
+      this.#name(messageOf(error), found.line)
+    }
+    if (this.#urls.total > MOST_URLS) throw new UsageError(`more than ${MOST_URLS} URLs`, 'add them as several crawls')
+  }
+
+  /** The first thing that was left out, and where. */
+  get firstLeftOut(): string | undefined {
+    return this.#named[0]
+  }
+
+  /** Tells what was left out, if anything. Throws UsageError when no URL is left. */
+  list({ tell }: Call<LeftOut> = {}): UrlList {
+    const list = this.#urls.list()
+    if (!list) {
+      const hint = 'archivebox-ts add https://example.com, or a list with --file or on stdin'
+      throw new UsageError(this.#named[0] ?? 'no URL given', hint)
+    }
+    const more = this.refused + this.broken - this.#named.length
+    if (this.#named.length > 0) tell?.({ event: 'left out', reasons: this.#named, more })
+    return list
+  }
+
+  close(): void {
+    this.#urls.close()
+  }
+
+  #name(reason: string, line: number | undefined): void {
+    const clean = discreet(reason) // It quotes a stranger's list.
+    if (this.#named.length < NAMED) this.#named.push(line === undefined ? clean : `line ${line}: ${clean}`)
+  }
+}
+
+/**
+ * The URLs of pages, which may lack their schemes; of one that comes twice, the first counts. Throws UsageError when
+ * none is left.
+ */
+export function checkedPages(pages: Iterable<ListedPage>, call: Call<LeftOut>): UrlList {
+  const intake = new Intake()
+  for (const { url: line, ...rest } of pages) for (const url of urlsInLine(line.trim())) intake.take({ url, ...rest })
+  return intake.list(call)
+}
+
+/** The same of URLs alone. */
+export function checkedUrls(urls: Iterable<string>, call: Call<LeftOut>): UrlList {
+  return checkedPages(
+    Array.from(urls, (url) => ({ url })),
+    call,
+  )
+}

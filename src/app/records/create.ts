@@ -1,0 +1,108 @@
+import { isDeepStrictEqual } from 'node:util'
+import { AppError, UsageError } from '../../base/errors.ts'
+import { isUuid } from '../../base/ids.ts'
+import type { UrlList } from '../../base/url-list.ts'
+import { listOf } from '../../db/crawl-sources.ts'
+import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
+import { CRAWLS, type ListedCrawl, listedByIds, SNAPSHOTS } from '../../db/lists/listings.ts'
+import { addCrawlWithPages, addPages } from '../../machines/add-pages.ts'
+import { checkedUrls, type LeftOut } from '../add/intake.ts'
+import type { CrawlLimits } from '../add/new-crawl.ts'
+import type { Archive } from '../archive.ts'
+import type { Call } from '../call.ts'
+import { trustGiven, trustSettings } from '../trust-given.ts'
+import { cutRecord, isCut } from './cut.ts'
+
+/** Queues these crawls. @returns their ids */
+export async function createCrawls({ home, known }: Archive, crawls: readonly NewCrawl[]): Promise<string[]> {
+  const ids: string[] = []
+  for (const crawl of crawls) {
+    trustGiven(known, home.dataDir, crawl.config)
+    ids.push((await insertCrawl(home.db, crawl)).id)
+  }
+  return ids
+}
+
+/**
+ * A crawl like the one of a record. What the record does not say is as the limits have it. A record that shows only the
+ * first URLs of a long list stands for the whole of it, which is read when the archive is open. Throws UsageError.
+ */
+export function crawlLike(
+  record: Readonly<Record<string, unknown>>,
+  limits: CrawlLimits,
+  call: Call<LeftOut>,
+): (archive: Pick<Archive, 'home'>) => Promise<NewCrawl> {
+  const {
+    urls,
+    max_depth: depth = limits.maxDepth,
+    max_urls: maxUrls = limits.maxUrls,
+    tags = limits.tags,
+    label = limits.label,
+  } = record
+  const areTexts = (value: unknown): value is string[] =>
+    Array.isArray(value) && value.every((item) => typeof item === 'string')
+  const isWhole = (value: unknown, max: number): value is number =>
+    Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max
+  if (
+    !areTexts(urls) ||
+    !areTexts(tags) ||
+    typeof label !== 'string' ||
+    !isWhole(depth, 4) ||
+    !isWhole(maxUrls, 10_000_000)
+  )
+    throw new UsageError(`not a crawl that can be made: ${JSON.stringify(record).slice(0, 200)}`)
+  const like = { ...limits, maxDepth: depth, maxUrls, tags, label }
+  if (!isCut(record)) {
+    const list = checkedUrls(urls, call)
+    return async () => ({ ...like, list })
+  }
+  return async ({ home }) => {
+    const { id } = record
+    const list = typeof id === 'string' && isUuid(id) ? await listOf(home.db, id) : undefined
+    if (!list) throw cutRecord(record)
+    return { ...like, list }
+  }
+}
+
+export interface NewPages {
+  readonly list: UrlList
+  readonly tags: readonly string[]
+  /** A crawl that is there, or what a new one is made with. */
+  readonly crawl: ListedCrawl | CrawlLimits
+  /** The own settings of pages that a person has given. */
+  readonly given: Readonly<Record<string, string>>
+}
+
+export interface PagesMade {
+  readonly ids: string[]
+  /** URLs beyond the limit of their crawl. */
+  readonly beyond: number
+  /** Pages that were there already, with other settings, which stay. */
+  readonly kept: number
+}
+
+/** Queues pages without their links. */
+export async function createPages(
+  { home, known }: Archive,
+  { list, tags, crawl, given }: NewPages,
+): Promise<PagesMade> {
+  const { db, dataDir } = home
+  trustSettings(known, dataDir, Object.entries(given))
+  if (!('id' in crawl)) trustGiven(known, dataDir, crawl.config)
+  const ids =
+    'id' in crawl ? await addPages(db, crawl.id, list, tags) : await addCrawlWithPages(db, { ...crawl, list, tags })
+  const rows = await listedByIds(db, SNAPSHOTS, ids)
+  const asked = new Map([...list].flatMap(({ url, details }) => (details?.settings ? [[url, details.settings]] : [])))
+  const kept = rows.filter(({ url, settings }) => asked.has(url) && !isDeepStrictEqual(settings, asked.get(url)))
+  return { ids, beyond: list.total - ids.length, kept: kept.length }
+}
+
+/** A crawl that takes pages. Throws AppError for one that is sealed or paused. */
+export async function openCrawl({ home }: Pick<Archive, 'home'>, id: string): Promise<ListedCrawl> {
+  const [crawl] = await listedByIds(home.db, CRAWLS, [id])
+  if (crawl!.status === 'sealed' || crawl!.status === 'paused')
+    throw new AppError(`crawl ${crawl!.id} takes no pages: it is ${crawl!.status}`, {
+      hint: 'without --crawl-id they get a crawl of their own',
+    })
+  return crawl!
+}

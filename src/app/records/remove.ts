@@ -1,0 +1,57 @@
+import { AppError } from '../../base/errors.ts'
+import type { Home } from '../../db/home.ts'
+import { listedByIds, type Model, RESULTS } from '../../db/lists/listings.ts'
+import { crawlsOfSnapshots } from '../../db/snapshots.ts'
+import { deleteCrawl, deleteResult, deleteSnapshot } from '../../machines/deletion.ts'
+import { reconcilePages } from '../../workers/repair/reconcile-pages.ts'
+import type { Archive } from '../archive.ts'
+
+export interface RemoveInput {
+  readonly noun: Model['noun']
+  readonly ids: readonly string[]
+}
+
+/** What became of one row. */
+export interface Removed {
+  readonly id: string
+  /** False: it was not there any more, or could not be deleted. */
+  readonly removed: boolean
+  readonly refused?: AppError
+}
+
+const DELETE: Readonly<Record<Model['noun'], (home: Home, id: string) => Promise<boolean>>> = {
+  crawl: deleteCrawl,
+  snapshot: deleteSnapshot,
+  result: deleteResult,
+}
+
+/**
+ * Deletes rows and their files for good, one after another, each whole or not at all; what shows them on disk is
+ * written anew in the end, also when the reader stops before.
+ */
+export async function* remove(
+  { home }: Pick<Archive, 'home'>,
+  { noun, ids }: RemoveInput,
+): AsyncGenerator<Removed, void, void> {
+  const { crawls, snapshots } = await shownBy(home, noun, ids)
+  try {
+    for (const id of ids) {
+      try {
+        yield { id, removed: await DELETE[noun](home, id) }
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error
+        yield { id, removed: false, refused: error }
+      }
+    }
+  } finally {
+    await reconcilePages(home, crawls, snapshots)
+  }
+}
+
+/** The pages on disk that show these rows: of which crawls, and of which snapshots. */
+async function shownBy({ db }: Home, noun: Model['noun'], ids: readonly string[]) {
+  if (noun === 'crawl') return { crawls: [], snapshots: [] }
+  if (noun === 'snapshot') return { crawls: await crawlsOfSnapshots(db, ids), snapshots: [] }
+  const snapshots = [...new Set((await listedByIds(db, RESULTS, ids)).map((row) => row.snapshot_id))]
+  return { crawls: await crawlsOfSnapshots(db, snapshots), snapshots }
+}

@@ -1,0 +1,24 @@
+import { listedByIds, type Model, RESULTS } from '../../db/lists/listings.ts'
+import type { ResultStatus } from '../../db/tables.ts'
+import { type Retried, type RetryRequest, retry, WITHOUT_OUTPUT } from '../../machines/retry.ts'
+import type { Archive } from '../archive.ts'
+
+export interface RetryInput extends Pick<RetryRequest, 'failed' | 'plugins'> {
+  readonly noun: Model['noun']
+  readonly ids: readonly string[]
+}
+
+/** Another attempt of what ended without an output: of these crawls, pages or results, as far as it is narrowed. */
+export async function retryRows(
+  { home: { db } }: Pick<Archive, 'home'>,
+  { noun, ids, ...narrowed }: RetryInput,
+): Promise<Retried> {
+  if (noun === 'crawl') return await retry(db, { crawls: ids, ...narrowed })
+  if (noun === 'snapshot') return await retry(db, { snapshots: ids, ...narrowed })
+  const { failed, plugins } = narrowed
+  const isLost = (status: ResultStatus) => (failed ? status === 'failed' : WITHOUT_OUTPUT.includes(status))
+  const again = (await listedByIds(db, RESULTS, ids)).filter(
+    ({ status, plugin }) => isLost(status) && (plugins?.includes(plugin) ?? true),
+  )
+  return await retry(db, { results: again.map(({ id }) => id) })
+}

@@ -1,0 +1,21 @@
+import type { Archive } from '../../app/archive.ts'
+import type { Queued } from '../../app/records/queue-records.ts'
+import { adoptedNote } from '../adopted-note.ts'
+import type { GlobalOptions } from '../options.ts'
+import { onStderr } from '../screen/palette.ts'
+import { terminal } from '../terminal.ts'
+import { printChanged } from './chosen.ts'
+import { CRAWL, RESULT, SNAPSHOT } from './kinds.ts'
+
+/** Says what of the records on stdin was queued, and prints it as records for whoever reads stdout. */
+export async function sayQueued(
+  options: GlobalOptions,
+  open: Archive,
+  { crawls, snapshots, results, missing, adopted }: Queued,
+): Promise<void> {
+  if (missing > 0) terminal.say(`${onStderr.yellow('left out:')} ${missing} of these are not there`)
+  if (adopted.length > 0) terminal.say(adoptedNote(adopted))
+  await printChanged(options, open, CRAWL, crawls)
+  await printChanged(options, open, SNAPSHOT, snapshots)
+  await printChanged(options, open, RESULT, results)
+}

@@ -1,0 +1,43 @@
+import { statSync } from 'node:fs'
+import type { Intake } from '../app/add/intake.ts'
+import { messageOf, UsageError } from '../base/errors.ts'
+import type { Format } from '../importers/formats.ts'
+import { urlsInLine } from '../importers/text.ts'
+
+/** Where the URLs of a list come from, as it was typed. */
+export interface ListOptions {
+  readonly file?: string
+  readonly parser: Format | 'auto'
+}
+
+/** Takes in URLs from the arguments, a file, and stdin: for `-`, or when nothing else was named. Throws UsageError. */
+export async function takeIn(intake: Intake, args: readonly string[], { file, parser }: ListOptions): Promise<void> {
+  const isStdin =
+    file === '-' || args.includes('-') || (args.length === 0 && file === undefined && process.stdin.isTTY !== true)
+  for (const arg of args) {
+    if (arg === '-' || arg.trim() === '') continue
+    if (isFile(arg)) throw new UsageError(`${arg} is a file`, `to add what is in it: archivebox-ts add --file ${arg}`)
+    for (const url of urlsInLine(arg.trim())) intake.take({ url })
+  }
+  const sources = [...(file !== undefined && file !== '-' ? [file] : []), ...(isStdin ? [process.stdin] : [])]
+  if (sources.length === 0) return
+  const { readEntries } = await import('../importers/read.ts')
+  for (const source of sources) {
+    try {
+      for await (const found of readEntries(source, parser === 'auto' ? undefined : parser))
+        for (const each of found) intake.take(each)
+    } catch (error) {
+      if (error instanceof UsageError) throw error
+      throw new UsageError(`cannot read ${typeof source === 'string' ? source : 'stdin'}: ${messageOf(error)}`)
+    }
+  }
+}
+
+/** What names a file that is here and is no URL by its looks. */
+function isFile(arg: string): boolean {
+  try {
+    return !/^[a-z][a-z\d+.-]*:/i.test(arg) && statSync(arg).isFile()
+  } catch {
+    return false
+  }
+}
