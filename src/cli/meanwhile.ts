@@ -1,11 +1,12 @@
 import type { CookiesExpired } from '../app/add/crawl-persona.ts'
 import type { LeftOut } from '../app/add/intake.ts'
+import type { NoSetting } from '../app/configure.ts'
 import type { OpenEvent } from '../app/open/events.ts'
 import { many } from './format.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
-type AppEvent = OpenEvent | LeftOut | CookiesExpired
+type AppEvent = OpenEvent | LeftOut | CookiesExpired | NoSetting
 
 /** Says what happens while something else is done. */
 export function sayMeanwhile(event: AppEvent): void {
@@ -27,6 +28,10 @@ function linesOf(event: AppEvent): string[] {
           `${expired === 1 ? 'has' : 'have'} expired: archivebox-ts persona show ${persona}`,
       ]
     }
+    case 'no setting':
+      return [
+        `${onStderr.yellow('careful:')} ${event.name} in ${event.path} is no setting: did you mean ${event.meant}?`,
+      ]
     case 'waiting for database': {
       const { why, budgetMs, minutes } = event
       return minutes === undefined

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { FollowersRunner } from '../app/follow/follow.ts'
+import { Bell } from '../base/abort.ts'
 import { AppError } from '../base/errors.ts'
 import { uuidv7 } from '../base/ids.ts'
 import { asset } from '../base/package-root.ts'
@@ -14,12 +16,11 @@ import { terminal } from './terminal.ts'
  * The runner of a command that follows a crawl: a process of its own, for this crawl only, and for as long as we live.
  * A newer runner may take over without ending us.
  */
-export class OwnRunner {
+export class OwnRunner implements FollowersRunner {
   /** The rows of the crawl and of the command to be: a runner that starts ahead of them knows their ids. */
   readonly crawlId = uuidv7()
   readonly commandId = uuidv7()
-  /** Called when a page ended, and when it is gone. */
-  onNews: () => void = () => {}
+  readonly news = new Bell()
   readonly #options: GlobalOptions
   readonly #dataDir: string
   /** Started, and waits for us to say what is there. */
@@ -61,10 +62,10 @@ export class OwnRunner {
     tell(child, 'work')
     const gone = new AbortController()
     this.gone = gone.signal
-    this.#child = child.on('message', () => this.onNews())
+    this.#child = child.on('message', () => this.news.wake())
     child.on('exit', () => {
       gone.abort()
-      this.onNews()
+      this.news.wake()
     })
   }
 

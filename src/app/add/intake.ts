@@ -96,14 +96,14 @@ export class Intake {
  * The URLs of pages, which may lack their schemes; of one that comes twice, the first counts. Throws UsageError when
  * none is left.
  */
-export function checkedPages(pages: Iterable<ListedPage>, call: Call<LeftOut>): UrlList {
+export function checkedPages(pages: Iterable<ListedPage>, call: Call<LeftOut> = {}): UrlList {
   const intake = new Intake()
   for (const { url: line, ...rest } of pages) for (const url of urlsInLine(line.trim())) intake.take({ url, ...rest })
   return intake.list(call)
 }
 
 /** The same of URLs alone. */
-export function checkedUrls(urls: Iterable<string>, call: Call<LeftOut>): UrlList {
+export function checkedUrls(urls: Iterable<string>, call: Call<LeftOut> = {}): UrlList {
   return checkedPages(
     Array.from(urls, (url) => ({ url })),
     call,

@@ -1,0 +1,41 @@
+import { crawlProgress, madeBy, onlyPageOf, skippedFor } from '../../db/crawl-progress.ts'
+import type { CrawlRow } from '../../db/crawls.ts'
+import { failureGroups, latestFailures } from '../../db/failures.ts'
+import { crawlRecord } from '../../db/records.ts'
+import { isConsequence } from '../../machines/cause.ts'
+import type { Archive } from '../archive.ts'
+
+/** So many of the pages that failed alone are named by their URLs. */
+const NAMED = 100
+
+/** How a crawl that is sealed went. */
+export async function crawlEnd({ home }: Pick<Archive, 'home'>, crawl: CrawlRow) {
+  const { db } = home
+  const [[progress], firstPage, plugins, skipped] = await Promise.all([
+    crawlProgress(db, { crawlId: crawl.id }),
+    onlyPageOf(db, crawl.id),
+    madeBy(db, crawl.id),
+    skippedFor(db, crawl.id),
+  ])
+  const { counts, total } = progress!
+  const hasFailures = counts.failed + counts.partial > 1
+  const groups = hasFailures ? await failureGroups(db, { crawlId: crawl.id }) : []
+  const latest = hasFailures ? await latestFailures(db, { crawlId: crawl.id, limit: NAMED }) : []
+  return {
+    counts,
+    total,
+    /** Of its only page, or its own. */
+    folder: (total === 1 ? firstPage : undefined) ?? crawl.output_dir,
+    /** Which kinds of copies there are. */
+    plugins,
+    /** What hooks lacked. */
+    lacks: skipped.filter((reason) => !isConsequence(reason)),
+    /** Of several pages: why they failed. */
+    failures: { groups, urls: new Map(latest.map(({ snapshot_id, url }) => [snapshot_id, url])) },
+    record: {
+      ...crawlRecord({ ...crawl, counts }),
+      snapshots: total,
+      archived: counts.archived + counts.partial,
+    },
+  }
+}
