@@ -97,18 +97,21 @@ export async function markRunning(db: Database, id: string, identity: ProcessIde
   await withRetry(db, () => update.execute(db))
 }
 
-/** Closes the row of a process that had ended before `markRunning`, and says when it began. */
+/**
+ * Closes the row of a process that had ended before `markRunning`, and says when it began.
+ * @param identity null: it was gone before anybody could look at it
+ */
 export async function markRan(
   db: Database,
   id: string,
-  identity: ProcessIdentity,
+  identity: ProcessIdentity | null,
   exit: { code: number | null; signal: string | null },
   ranMs: number,
 ): Promise<void> {
   const update = sql`
     update process
-    set status = 'exited', boot_id = ${identity.bootId}, pid_namespace = ${identity.pidNamespace},
-        pid = ${identity.pid}, start_ticks = ${identity.startTicks},
+    set status = 'exited', boot_id = ${identity?.bootId ?? null}, pid_namespace = ${identity?.pidNamespace ?? null},
+        pid = ${identity?.pid ?? null}, start_ticks = ${identity?.startTicks ?? null},
         started_at = ${ago(ranMs)}, heartbeat_at = now(),
         exit_code = ${exit.code}, exit_signal = ${exit.signal}, ended_at = now()
     where id = ${id} and status = 'starting'

@@ -101,7 +101,7 @@ export async function launchHook(
     const trouble = wasNotFound(exit) ? interpreterTrouble(hook.path) : undefined
     return trouble ? { ...exit, error: `it cannot be started: ${trouble}` } : exit
   })
-  const recorded = record(scope, id, identity, exited, startedAt)
+  const recorded = record(scope, { id, pid, identity }, exited, startedAt)
   recorded.catch(() => {}) // Awaited later; until then a rejection must not count as unhandled.
   return { hook, url: target.url, processId: id, pid, logs, startedAt, family, exited, recorded }
 }
@@ -118,16 +118,17 @@ const BRIEF_MS = 50
 /** Completes the row of a hook that was started, and closes it when the hook has ended. */
 async function record(
   { home: { db } }: HookScope,
-  id: string,
-  identity: ProcessIdentity | null,
+  { id, pid, identity }: { id: string; pid: number | undefined; identity: ProcessIdentity | null },
   exited: Promise<Exit>,
   startedAt: number,
 ): Promise<void> {
-  const exit = identity && (await Promise.race([exited, sleep(BRIEF_MS).then(() => undefined)]))
-  if (identity && exit) await markRan(db, id, identity, exit, performance.now() - startedAt)
+  // One that nobody can look at any more has ended, or never ran.
+  const exit = await (identity ? Promise.race([exited, sleep(BRIEF_MS).then(() => undefined)]) : exited)
+  const hasRun = exit && pid !== undefined
+  if (hasRun) await markRan(db, id, identity, exit, performance.now() - startedAt)
   else if (identity) await markRunning(db, id, identity, performance.now() - startedAt)
   if (!exit) await failpoint('spawn.hook_running')
-  if (!exit) await markEnded(db, id, await exited)
+  if (!hasRun) await markEnded(db, id, await exited)
   await failpoint('publish.hook_row_closed')
 }
 

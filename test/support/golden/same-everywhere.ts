@@ -21,7 +21,7 @@ const DIFFERENT: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/(?<="created":)\d{13}/g, ZEROS],
   [/(?<=(ADD_DATE|LAST_MODIFIED)=")\d+/g, ZEROS],
   // How old and how long: in a column of a table, which keeps its width, and in a sentence.
-  [/(?<= {2})\d+ (s|min)(?= {2}(?! ))/g, (found) => (found.endsWith('s') ? 'N s'.padStart(found.length) : 'N s  ')],
+  [/(?<= {2})\d+ (s|min)(?= {2}(?! ))/g, (found) => (found.length < 5 ? 'N s'.padStart(found.length) : 'N s  ')],
   [/(?<= {2})\d+ (s|min)(?= {3})/g, (found) => 'N s'.padEnd(found.length)],
   [/(?<=\b(in|for|pid \d+,) )\d+(\.\d+)? (s|min)\b/g, () => 'N s'],
   [/(?<=\bafter )\d+\.\d s\b/g, () => 'N s'],
@@ -29,6 +29,8 @@ const DIFFERENT: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/(?<="heartbeat_age_s":|"rss_bytes":|"elapsed_s":)[\d.]+/g, () => 'N'],
   // Processes.
   [/(?<="pid":)\d+/g, () => 'N'],
+  // A hook that ends at once is gone before anybody can look at it.
+  [/(?<="process_type":"hook",.*"status":"exited","pid":)null/g, () => 'N'],
   [/\bpid \d+/g, () => 'pid N'],
   // The machine.
   [new RegExp(`(?<="hostname":")${HOST}(?=")`, 'g'), () => 'HOST'],
