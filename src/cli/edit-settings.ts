@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type SettingsFile, setSettings } from '../app/settings/set-settings.ts'
 import type { TomlValue } from '../base/config-edit.ts'
 import { CONFIG_FILE, written } from '../base/config-file.ts'
 import { openDataDir } from '../base/data-dir.ts'
@@ -6,13 +7,13 @@ import { UsageError } from '../base/errors.ts'
 import { own } from '../base/own.ts'
 import { Problems } from '../base/problems.ts'
 import type { Known } from '../hooks/known-settings.ts'
-import { type SettingsFile, setSettings } from './set-settings.ts'
+import { sayMeanwhile } from './meanwhile.ts'
 import type { Asked } from './settings.ts'
 import { terminal } from './terminal.ts'
 
 /** `config set` and `machine set`, `KEY VALUE` or `KEY=VALUE...`: all of them, or none when one is wrong. */
 export async function editSettings(asked: Asked, words: readonly string[], file: SettingsFile): Promise<void> {
-  const dataDir = openDataDir(asked.dataDir, 'never')
+  openDataDir(asked.dataDir, 'never')
   const problems = new Problems()
   const changes = new Map<string, TomlValue>()
   for (const [key, text] of pairsIn(words, file)) {
@@ -22,17 +23,20 @@ export async function editSettings(asked: Asked, words: readonly string[], file:
     changes.set(name, tomlValue(text, asked.known.all.get(name)))
   }
   problems.refuse()
-  await setSettings(asked, dataDir, changes, file)
+  await setSettings(asked, changes, { tell: sayMeanwhile, file })
   terminal.say(`${[...changes.keys()].join(', ')} set; a runner takes it up when it starts`)
 }
 
 /** `config unset KEY...` and `machine unset KEY...` */
 export async function unsetSettings(asked: Asked, keys: readonly string[], file: SettingsFile): Promise<void> {
-  const dataDir = openDataDir(asked.dataDir, 'never')
+  openDataDir(asked.dataDir, 'never')
   const problems = new Problems()
   const names = keys.map((key) => knownName(asked, key, problems))
   problems.refuse()
-  const changed = await setSettings(asked, dataDir, new Map(names.map((name) => [name, undefined])), file)
+  const changed = await setSettings(asked, new Map(names.map((name) => [name, undefined])), {
+    tell: sayMeanwhile,
+    file,
+  })
   const where = file === CONFIG_FILE ? `in ${CONFIG_FILE}` : 'for this machine'
   terminal.say(changed ? `${names.join(', ')} removed` : `not set ${where}: nothing to do`)
 }

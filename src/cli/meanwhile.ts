@@ -1,12 +1,14 @@
 import type { CookiesExpired } from '../app/add/crawl-persona.ts'
 import type { LeftOut } from '../app/add/intake.ts'
-import type { NoSetting } from '../app/configure.ts'
+import type { Mended } from '../app/doctor/doctor.ts'
 import type { OpenEvent } from '../app/open/events.ts'
+import type { NoSetting } from '../app/settings/configure.ts'
+import type { Overridden } from '../app/settings/set-settings.ts'
 import { many } from './format.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
-type AppEvent = OpenEvent | LeftOut | CookiesExpired | NoSetting
+type AppEvent = OpenEvent | LeftOut | CookiesExpired | NoSetting | Mended | Overridden
 
 /** Says what happens while something else is done. */
 export function sayMeanwhile(event: AppEvent): void {
@@ -32,6 +34,10 @@ function linesOf(event: AppEvent): string[] {
       return [
         `${onStderr.yellow('careful:')} ${event.name} in ${event.path} is no setting: did you mean ${event.meant}?`,
       ]
+    case 'overridden':
+      return [`${onStderr.yellow('careful:')} ${event.name} is set ${event.where}, too, and that wins`]
+    case 'mended':
+      return [`${event.name}: ${event.what}`]
     case 'waiting for database': {
       const { why, budgetMs, minutes } = event
       return minutes === undefined

@@ -1,4 +1,4 @@
-import { configure } from '../app/configure.ts'
+import { configure } from '../app/settings/configure.ts'
 import { ENVIRONMENT, SETTINGS, type Setting, type Texts } from '../base/config.ts'
 import { own } from '../base/own.ts'
 import { Problems } from '../base/problems.ts'

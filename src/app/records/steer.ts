@@ -48,7 +48,7 @@ export interface Steered {
 export async function steer({ home }: Pick<Archive, 'home'>, { noun, verb, ids }: SteerInput): Promise<Steered> {
   const changed = await SEND[noun][verb](home, ids)
   const crawls = noun === 'crawl' ? changed : verb === 'pause' ? [] : await crawlsOfSnapshots(home.db, changed)
-  if (verb === 'cancel') await reconcilePages(home, crawls, noun === 'snapshot' ? changed : [])
+  if (verb === 'cancel') await reconcilePages(home, crawls, noun === 'snapshot' ? changed : undefined)
   const isWaiting = noun === 'snapshot' && verb === 'resume'
   const waitedFor = isWaiting ? await listedByIds(home.db, CRAWLS, crawls) : []
   return { changed, pausedCrawls: waitedFor.filter(({ status }) => status === 'paused').map(({ id }) => id) }

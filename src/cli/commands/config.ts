@@ -1,3 +1,4 @@
+import { type SettingRecord, settingRecord, settingRecords } from '../../app/settings/setting-record.ts'
 import { oneLine } from '../../base/clean.ts'
 import type { Setter } from '../../base/config.ts'
 import { written } from '../../base/config-file.ts'
@@ -6,7 +7,6 @@ import { Problems } from '../../base/problems.ts'
 import { knownName } from '../edit-settings.ts'
 import { onStderr, onStdout } from '../screen/palette.ts'
 import { type Column, table } from '../screen/table.ts'
-import { type SettingRecord, settingRecord, settingRecords } from '../setting-record.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 

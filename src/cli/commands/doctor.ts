@@ -1,48 +1,26 @@
+import type { Found, Status } from '../../app/doctor/check.ts'
+import { doctor as examine } from '../../app/doctor/doctor.ts'
 import { oneLine } from '../../base/clean.ts'
 import { EXIT } from '../../base/errors.ts'
-import { quietMs } from '../../base/quiet-ms.ts'
-import { type Check, examine, type Found, type Status } from '../doctor/check.ts'
-import { DATA_DIR_CHECKS } from '../doctor/data-dir-checks.ts'
-import { DATABASE_CHECKS } from '../doctor/database-checks.ts'
-import { CONTAINMENT_CHECK, MACHINE_CHECKS, OWN_CHECKS } from '../doctor/machine-checks.ts'
-import { PERSONA_CHECK } from '../doctor/persona-check.ts'
-import { PLUGINS_CHECK, PROGRAM_VERSION_CHECKS } from '../doctor/plugin-checks.ts'
+import { sayMeanwhile } from '../meanwhile.ts'
 import { wrappedUncut } from '../screen/flow.ts'
 import { isAscii, onStdout } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-
-/** All that is looked at must be known by then: on a quiet machine the whole command takes 1.5 s at most. */
-const PATIENCE_MS = 1_200
-
-const ALL: readonly Check[] = [
-  ...OWN_CHECKS,
-  ...DATA_DIR_CHECKS,
-  PERSONA_CHECK,
-  ...DATABASE_CHECKS,
-  ...MACHINE_CHECKS,
-  CONTAINMENT_CHECK,
-  ...PROGRAM_VERSION_CHECKS,
-  PLUGINS_CHECK,
-]
 
 /**
  * `doctor`: looks at all that archiving needs; exit code 1 when no page could be archived. `fix` mends first what needs
  * no rights.
  */
 export async function doctor(asked: Asked, { fix }: { fix?: boolean }): Promise<void> {
-  let found = await examine(asked, ALL, quietMs(PATIENCE_MS))
-  const mendable = found.filter((each) => each.fix !== undefined)
-  if (fix && mendable.length > 0) {
-    for (const each of mendable) terminal.say(`${each.name}: ${await each.fix!()}`)
-    found = await examine(asked, ALL, quietMs(PATIENCE_MS))
-  }
+  const found = await examine(asked, { fix: fix === true }, { tell: sayMeanwhile })
   const width = Math.max(...found.map(({ name }) => name.length))
   for (const each of found) {
     if (wantsJson(asked)) printRecord(record(each))
     else process.stdout.write(line(each, width))
   }
-  if (!fix && mendable.length > 0) terminal.say('archivebox-ts doctor --fix mends what needs no rights')
+  if (!fix && found.some((each) => each.fix !== undefined))
+    terminal.say('archivebox-ts doctor --fix mends what needs no rights')
   // Here, since a program that was asked for its version may still be at it.
   process.exit(found.some(({ status }) => status === 'red') ? EXIT.failed : EXIT.ok)
 }

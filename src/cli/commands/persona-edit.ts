@@ -1,4 +1,5 @@
 import { refusedOf, unknownPersona } from '../../app/personas/find.ts'
+import { allPersonas } from '../../app/personas/record.ts'
 import { messageOf, UsageError } from '../../base/errors.ts'
 import { PERSONA_FILE } from '../../base/persona/files.ts'
 import { settingsIn } from '../../base/persona/persona.ts'
@@ -6,7 +7,6 @@ import { makePersona } from '../../base/persona/write.ts'
 import { Problems } from '../../base/problems.ts'
 import { editFile } from '../edit-file.ts'
 import { personasOf } from '../persona/find.ts'
-import { allPersonas } from '../persona/record.ts'
 import type { Asked } from '../settings.ts'
 import { terminal } from '../terminal.ts'
 

@@ -1,13 +1,14 @@
+import { askingOnce, enabledSetting, type PluginRecord, pluginRecord } from '../../app/plugins/plugin-record.ts'
+import { setSettings } from '../../app/settings/set-settings.ts'
 import { oneLine } from '../../base/clean.ts'
 import { openDataDir } from '../../base/data-dir.ts'
 import { UsageError } from '../../base/errors.ts'
 import { closest } from '../../base/near-miss.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import type { Plugin } from '../../hooks/discover.ts'
-import { askingOnce, enabledSetting, type PluginRecord, pluginRecord } from '../plugin-record.ts'
+import { sayMeanwhile } from '../meanwhile.ts'
 import { onStdout } from '../screen/palette.ts'
 import { type Column, table } from '../screen/table.ts'
-import { setSettings } from '../set-settings.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
@@ -38,9 +39,9 @@ export async function pluginShow(asked: Asked, names: readonly string[]): Promis
 
 /** `plugin enable|disable NAME...`: turns them on or off for all crawls, in archivebox.toml. */
 export async function pluginSwitch(asked: Asked, names: readonly string[], on: boolean): Promise<void> {
-  const { plugins, dataDir } = here(asked)
+  const { plugins } = here(asked)
   const keys = named(plugins, names).map(({ name }) => enabledSetting(name))
-  await setSettings(asked, dataDir, new Map(keys.map((key) => [key, on])))
+  await setSettings(asked, new Map(keys.map((key) => [key, on])), { tell: sayMeanwhile })
   terminal.say(`${names.join(', ')} turned ${on ? 'on' : 'off'}; a runner takes it up when it starts`)
 }
 

@@ -100,7 +100,7 @@ describe('run -', () => {
     [
       '{"type": "Crawl", "urls": ["http://127.0.0.1:1/"]}\n{"type": "Crawl", "urls": ["http://127.0.0.1:1/"], "max_depth": 9}',
       [],
-      /^error: --depth/,
+      /^error: max_depth/,
     ],
     ['', ['--crawl-id', '01994f6e-0c1a-7c3e-9d55-0123456789ab'], /^error: with - the records on stdin say/],
   ])('%j %j is a mistake: it leaves with 2, and nothing is queued', async (input, args, message) => {

@@ -1,10 +1,10 @@
-import { oneLine } from '../../base/clean.ts'
-import type { Log } from '../../base/log.ts'
-import { quietMs } from '../../base/quiet-ms.ts'
-import type { Asked } from '../settings.ts'
-import { examine } from './check.ts'
-import { MACHINE_CHECKS } from './machine-checks.ts'
-import { QUICK_PLUGINS_CHECK } from './plugin-checks.ts'
+import { examine } from '../app/doctor/check.ts'
+import { MACHINE_CHECKS } from '../app/doctor/machine-checks.ts'
+import { QUICK_PLUGINS_CHECK } from '../app/doctor/plugin-checks.ts'
+import { oneLine } from '../base/clean.ts'
+import type { Log } from '../base/log.ts'
+import { quietMs } from '../base/quiet-ms.ts'
+import type { Asked } from './settings.ts'
 
 /** So much later nobody reads it as something about the start. */
 const PATIENCE_MS = 1_000

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { aged, builtAt } from '../../../src/cli/doctor/packaged-age.ts'
+import { aged, builtAt } from '../../../src/app/doctor/packaged-age.ts'
 import { packagedBrowser } from '../../../src/plugins/base/browser/packaged.ts'
 import { newFolder } from '../../support/folders.ts'
 

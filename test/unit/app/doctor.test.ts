@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { type Check, examine, green } from '../../../src/app/doctor/check.ts'
 import { UsageError } from '../../../src/base/errors.ts'
-import { type Check, examine, green } from '../../../src/cli/doctor/check.ts'
 import type { Asked } from '../../../src/cli/settings.ts'
 
 const nobody = {} as Asked

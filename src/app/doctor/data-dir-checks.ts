@@ -3,8 +3,7 @@ import { join, resolve } from 'node:path'
 import { FOLDERS, isDataDir, makeFolders, openDataDir } from '../../base/data-dir.ts'
 import { FILES_FLOOR, lacksBytes, left } from '../../base/disk-space.ts'
 import { whyUnusable } from '../../base/make-folder.ts'
-import type { Asked } from '../settings.ts'
-import { type Check, type Finding, green, red, yellow } from './check.ts'
+import { type Check, type Examined, type Finding, green, red, yellow } from './check.ts'
 
 const GB = 1_000_000_000
 /** Below so many times DISK_FLOOR, the end is near. */
@@ -19,14 +18,14 @@ export const DATA_DIR_CHECKS: readonly Check[] = [
   { name: 'inodes', look: inodes },
 ]
 
-function settings({ problems }: Asked): Finding {
+function settings({ problems }: Examined): Finding {
   const [first] = problems.all
   if (!first) return green('none is wrong')
   const more = problems.all.length > 1 ? ` (and ${problems.all.length - 1} more)` : ''
   return red(`${first.message}${more}`, 'archivebox-ts config edit')
 }
 
-function dataDir({ dataDir: given }: Asked): Finding {
+function dataDir({ dataDir: given }: Examined): Finding {
   const path = resolve(given)
   if (!isDataDir(path)) {
     const why = whyUnusable(path)
@@ -71,7 +70,7 @@ function isOpen(folder: string): boolean {
   }
 }
 
-function disk(asked: Asked): Finding {
+function disk(asked: Examined): Finding {
   const floor = asked.settings.config.DISK_FLOOR
   const folder = nearest(asked)
   const lack = lacksBytes(folder, floor)
@@ -82,7 +81,7 @@ function disk(asked: Asked): Finding {
     : yellow(`${free}: below ${floor} MB (DISK_FLOOR) no page is begun`, `du -xh ${folder} | sort -h | tail`)
 }
 
-function inodes(asked: Asked): Finding {
+function inodes(asked: Examined): Finding {
   const { files } = left(nearest(asked))
   if (!Number.isFinite(files)) return green('as many as needed')
   if (files < FILES_FLOOR) return red(`${files} files can be made: below ${FILES_FLOOR} no page is begun`, 'df -i')
@@ -90,7 +89,7 @@ function inodes(asked: Asked): Finding {
 }
 
 /** The data dir, or what is there above it. */
-function nearest({ dataDir: given }: Asked): string {
+function nearest({ dataDir: given }: Examined): string {
   let folder = resolve(given)
   while (!existsSync(folder)) folder = join(folder, '..')
   return folder

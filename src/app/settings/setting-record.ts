@@ -1,7 +1,7 @@
-import type { Setter } from '../base/config.ts'
-import { own } from '../base/own.ts'
-import type { Known } from '../hooks/known-settings.ts'
-import type { Asked } from './settings.ts'
+import type { Setter } from '../../base/config.ts'
+import { own } from '../../base/own.ts'
+import type { Known } from '../../hooks/known-settings.ts'
+import type { Configured } from '../archive.ts'
 
 /** A setting as people and programs see it. */
 export interface SettingRecord {
@@ -22,16 +22,16 @@ const MASK = '***'
  * The record of one setting: its value from the strongest source that has one which it can have.
  * @param above the settings for which it stands in
  */
-export function settingRecord(asked: Asked, key: string, above: readonly string[] = []): SettingRecord {
-  const known = asked.known.all.get(key)
-  const given = givenFor(asked, key, known)
+export function settingRecord(configured: Configured, key: string, above: readonly string[] = []): SettingRecord {
+  const known = configured.known.all.get(key)
+  const given = givenFor(configured, key, known)
   const path = [...above, key]
   // A circle of them, which a plugin may declare, leads to no value.
   const stand = known?.fallback !== undefined && !path.includes(known.fallback) ? known.fallback : undefined
-  const general = given !== undefined || stand === undefined ? undefined : settingRecord(asked, stand, path)
+  const general = given !== undefined || stand === undefined ? undefined : settingRecord(configured, stand, path)
   const isGeneral = general !== undefined && (general.source !== 'default' || known?.standard === undefined)
   const standard = orNull(known?.standard ?? general?.default)
-  const secret = asked.known.isSecret(key)
+  const secret = configured.known.isSecret(key)
   const value = given?.value ?? (isGeneral ? general.value : standard)
   return {
     type: 'Setting',
@@ -40,18 +40,21 @@ export function settingRecord(asked: Asked, key: string, above: readonly string[
     source: given?.source ?? (isGeneral && general.source !== 'default' ? stand! : 'default'),
     default: standard,
     secret,
-    set_by: asked.known.setterOf(key),
+    set_by: configured.known.setterOf(key),
   }
 }
 
 /** The records of all settings that are known here, and of what else is in archivebox.toml, by name. */
-export function settingRecords(asked: Asked): SettingRecord[] {
-  const file = asked.sources.find(({ name }) => name === 'archivebox.toml')?.texts ?? {}
-  const keys = new Set([...asked.known.all.keys(), ...Object.keys(file).map((key) => asked.known.nameOf(key))])
-  return [...keys].sort().map((key) => settingRecord(asked, key))
+export function settingRecords(configured: Configured): SettingRecord[] {
+  const file = configured.sources.find(({ name }) => name === 'archivebox.toml')?.texts ?? {}
+  const keys = new Set([
+    ...configured.known.all.keys(),
+    ...Object.keys(file).map((key) => configured.known.nameOf(key)),
+  ])
+  return [...keys].sort().map((key) => settingRecord(configured, key))
 }
 
-function givenFor({ known: all, sources }: Asked, key: string, known: Known | undefined) {
+function givenFor({ known: all, sources }: Configured, key: string, known: Known | undefined) {
   for (const { name, texts } of sources) {
     for (const as of [key, ...all.aliasesOf(key)]) {
       const text = own(texts, as)

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { isSparedByBrowser, PACKAGED_BROWSER, packagedBrowser } from '../../app/browser-here.ts'
 import type { Texts } from '../../base/config.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { quietMs } from '../../base/quiet-ms.ts'
@@ -10,9 +9,9 @@ import { isEnabled, type Plugin } from '../../hooks/discover.ts'
 import { installCommand, versionOf } from '../../hooks/upstream/look-up.ts'
 import { needed } from '../../hooks/upstream/required-binaries.ts'
 import { searchFiles } from '../../hooks/upstream/search.ts'
-import { type Asking, askingOnce, pluginRecord, QUICKLY } from '../plugin-record.ts'
-import type { Asked } from '../settings.ts'
-import { type Check, type Finding, green, yellow } from './check.ts'
+import { isSparedByBrowser, PACKAGED_BROWSER, packagedBrowser } from '../browser-here.ts'
+import { type Asking, askingOnce, pluginRecord, QUICKLY } from '../plugins/plugin-record.ts'
+import { type Check, type Examined, type Finding, green, yellow } from './check.ts'
 import { aged, builtAt } from './packaged-age.ts'
 
 /** A program that takes longer to say its version is there all the same. */
@@ -31,10 +30,10 @@ const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrom
 /** Each program with its version, which means starting it. */
 export const PROGRAM_VERSION_CHECKS: readonly Check[] = [
   { name: 'browser', look: browser },
-  ...PROGRAMS.map(({ name, binary }) => ({ name, look: async (asked: Asked) => await program(asked, binary) })),
+  ...PROGRAMS.map(({ name, binary }) => ({ name, look: async (asked: Examined) => await program(asked, binary) })),
 ]
 
-async function program(asked: Asked, binary: string): Promise<Finding> {
+async function program(asked: Examined, binary: string): Promise<Finding> {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
   const path = findProgram(binary, texts['PATH'])
   if (path !== undefined) return await answering(path, texts)
@@ -57,7 +56,7 @@ function uses(plugin: Plugin, all: readonly Plugin[], binary: string, texts: Tex
 }
 
 /** CHROME_BINARY if that is set, else the packaged browser, as the plugins have it. */
-async function browser(asked: Asked): Promise<Finding> {
+async function browser(asked: Examined): Promise<Finding> {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
   const given = texts['CHROME_BINARY']?.trim()
   const path = given ? findProgram(given, texts['PATH']) : undefined
@@ -108,7 +107,7 @@ export const QUICK_PLUGINS_CHECK: Check = {
   },
 }
 
-async function plugins(asked: Asked, asking: Asking) {
+async function plugins(asked: Examined, asking: Asking) {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
   const on = plugins.filter((plugin) => isEnabled(plugin, texts))
   const records = await Promise.all(on.map((plugin) => pluginRecord(plugin, plugins, texts, asking)))

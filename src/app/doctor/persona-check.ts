@@ -2,17 +2,16 @@ import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { personaFiles, personasIn } from '../../base/persona/files.ts'
 import { hasLogins } from '../../base/persona/has-logins.ts'
-import { many } from '../format.ts'
-import { allPersonas } from '../persona/record.ts'
-import type { Asked } from '../settings.ts'
-import { type Check, type Finding, green, yellow } from './check.ts'
+import { many } from '../../base/words.ts'
+import { allPersonas } from '../personas/record.ts'
+import { type Check, type Examined, type Finding, green, yellow } from './check.ts'
 
 /** Whoever reads the files of a persona is logged in. */
 export const PERSONA_CHECK: Check = { name: 'personas', look: personas }
 
 const FOR_OTHERS = 0o077
 
-async function personas({ dataDir }: Asked): Promise<Finding> {
+async function personas({ dataDir }: Examined): Promise<Finding> {
   const folder = join(dataDir, 'personas')
   const names = personasIn(folder)
   const open = names.map((name) => personaFiles(join(folder, name)).folder).filter(isOpenToOthers)

@@ -1,9 +1,8 @@
-import { isSparedByBrowser } from '../app/browser-here.ts'
-import { quietMs } from '../base/quiet-ms.ts'
-import { type HookEvent, type HookSettings, isEnabled, type Plugin, selectHooks } from '../hooks/discover.ts'
-import { lackingPlugins } from '../hooks/required-plugins.ts'
-import { isOlder, notFound, tooOld, versionOf } from '../hooks/upstream/look-up.ts'
-import { needed } from '../hooks/upstream/required-binaries.ts'
+import { quietMs } from '../../base/quiet-ms.ts'
+import { type HookEvent, type HookSettings, isEnabled, type Plugin, selectHooks } from '../../hooks/discover.ts'
+import { lackingPlugins } from '../../hooks/required-plugins.ts'
+import { isOlder, notFound, tooOld, versionOf } from '../../hooks/upstream/look-up.ts'
+import { needed } from '../../hooks/upstream/required-binaries.ts'
 import {
   type Found,
   isSearchable,
@@ -11,8 +10,9 @@ import {
   providersOf,
   searchFiles,
   type Wanted,
-} from '../hooks/upstream/search.ts'
-import { searchByAsking } from '../hooks/upstream/search-by-asking.ts'
+} from '../../hooks/upstream/search.ts'
+import { searchByAsking } from '../../hooks/upstream/search-by-asking.ts'
+import { isSparedByBrowser } from '../browser-here.ts'
 
 /** A person waits. */
 const VERSION_MS = 1_000

@@ -1,27 +1,32 @@
 import { join } from 'node:path'
-import type { Source } from '../app/archive.ts'
-import { editConfig, type TomlValue } from '../base/config-edit.ts'
-import { CONFIG_FILE } from '../base/config-file.ts'
-import { MACHINES, machineFile, machineGuid } from '../base/machine-file.ts'
-import { makeFolder } from '../base/make-folder.ts'
-import { own } from '../base/own.ts'
-import { onStderr } from './screen/palette.ts'
-import type { Asked } from './settings.ts'
-import { terminal } from './terminal.ts'
+import { editConfig, type TomlValue } from '../../base/config-edit.ts'
+import { CONFIG_FILE } from '../../base/config-file.ts'
+import { MACHINES, machineFile, machineGuid } from '../../base/machine-file.ts'
+import { makeFolder } from '../../base/make-folder.ts'
+import { own } from '../../base/own.ts'
+import type { Configured, Source } from '../archive.ts'
+import type { Call } from '../call.ts'
+
+/** What was set is set elsewhere, too, and that wins. */
+export interface Overridden {
+  readonly event: 'overridden'
+  readonly name: string
+  /** `in the environment` */
+  readonly where: string
+}
 
 /** A file that settings are set in. */
 export type SettingsFile = Extract<Source['name'], 'machine' | typeof CONFIG_FILE>
 
 /**
  * Sets settings in archivebox.toml, or in the file of this machine: other names go, and those without a value are
- * removed, by all of their names. Says where what is set elsewhere wins.
+ * removed, by all of their names. Tells what is set elsewhere and wins.
  * @returns whether the file is another now
  */
 export async function setSettings(
-  { sources, known }: Asked,
-  dataDir: string,
+  { dataDir, sources, known }: Configured,
   settings: ReadonlyMap<string, TomlValue | undefined>,
-  file: SettingsFile = CONFIG_FILE,
+  { tell, file = CONFIG_FILE }: Pick<Call<Overridden>, 'tell'> & { readonly file?: SettingsFile } = {},
 ): Promise<boolean> {
   const place = sources.findIndex(({ name }) => name === file)
   const { texts: set } = sources[place]!
@@ -33,7 +38,7 @@ export async function setSettings(
   for (const name of settings.keys()) {
     const names = [name, ...known.aliasesOf(name)]
     const winner = sources.slice(0, place).find(({ texts }) => names.some((as) => own(texts, as)?.trim()))
-    if (winner) terminal.say(`${onStderr.yellow('careful:')} ${name} is set ${winner.where}, too, and that wins`)
+    if (winner) tell?.({ event: 'overridden', name, where: winner.where })
   }
   return changed
 }

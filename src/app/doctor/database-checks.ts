@@ -1,4 +1,3 @@
-import { giveUp } from '../../app/open/give-up.ts'
 import { ENVIRONMENT } from '../../base/config.ts'
 import { isDataDir } from '../../base/data-dir.ts'
 import { knownDataDirId } from '../../base/data-dir-id.ts'
@@ -10,9 +9,9 @@ import { migrations, schemaVersion } from '../../db/migrate.ts'
 import { stuckRows } from '../../db/process-rows.ts'
 import { serverClock, serverSize } from '../../db/server-identity.ts'
 import { explainDatabaseError } from '../../db/trouble.ts'
-import { openHome } from '../home.ts'
-import type { Asked } from '../settings.ts'
-import { type Check, type Finding, green, red, yellow } from './check.ts'
+import { giveUp } from '../open/give-up.ts'
+import { openArchive } from '../open/open-archive.ts'
+import { type Check, type Examined, type Finding, green, red, yellow } from './check.ts'
 
 /** The oldest PostgreSQL that does. */
 const OLDEST = 14
@@ -24,7 +23,7 @@ const MB = 1_000_000
 const TO_A_FILE = 'write the URL into a file with mode 600, and set DATABASE_URL_FILE to its path instead'
 
 /** Can hooks of our account read the password in a runner's environment, or everybody on its command line? */
-function secrecy({ databaseUrlGiven }: Asked): Finding {
+function secrecy({ databaseUrlGiven }: Examined): Finding {
   if (databaseUrlGiven !== undefined && hasPassword(databaseUrlGiven))
     return yellow('every account of this machine sees the password on the command line', TO_A_FILE)
   if (hasPassword(ENVIRONMENT['DATABASE_URL'] ?? '') || ENVIRONMENT['PGPASSWORD'])
@@ -59,8 +58,8 @@ type Kind = 'embedded' | 'external'
  * AppError when it does not let us in.
  */
 async function withServer(
-  asked: Asked,
-  look: (asked: Asked, db: Database, kind: Kind) => Promise<Finding>,
+  asked: Examined,
+  look: (asked: Examined, db: Database, kind: Kind) => Promise<Finding>,
 ): Promise<Finding | undefined> {
   const address = asked.databaseUrl === undefined ? await embeddedAddress(asked) : null
   const url = asked.databaseUrl ?? (address === null ? undefined : urlOf(address))
@@ -75,12 +74,12 @@ async function withServer(
   }
 }
 
-async function embeddedAddress({ dataDir }: Asked) {
+async function embeddedAddress({ dataDir }: Examined) {
   return isDataDir(dataDir) ? (await serverStatus(dataDir)).address : null
 }
 
 /** An embedded server that is not up. */
-async function waiting({ dataDir }: Asked): Promise<Finding> {
+async function waiting({ dataDir }: Examined): Promise<Finding> {
   const { version } = installedPackage()
   const what = `PostgreSQL ${version}, embedded`
   if (!isDataDir(dataDir)) return green(`${what}: made with the data dir`)
@@ -90,7 +89,7 @@ async function waiting({ dataDir }: Asked): Promise<Finding> {
   return green(`${what}: started when it is needed`)
 }
 
-async function examined(asked: Asked, db: Database, kind: Kind): Promise<Finding> {
+async function examined(asked: Examined, db: Database, kind: Kind): Promise<Finding> {
   const { version, size } = await serverSize(db)
   const what = `PostgreSQL ${version}, ${kind}, ${Math.ceil(size / MB)} MB`
   if (Number.parseInt(version, 10) < OLDEST) return red(`${what}: ${OLDEST} or newer is needed`)
@@ -107,15 +106,15 @@ async function examined(asked: Asked, db: Database, kind: Kind): Promise<Finding
       `${what}: its schema is ${schema} of ${newest}; a command brings it up to date`,
       'archivebox-ts db migrate',
     ),
-    fix: async () => {
-      await (await openHome(asked, 'never')).close()
+    fix: async (call) => {
+      await (await openArchive(asked, { create: 'never' }, call)).close()
       return `the schema is ${newest}`
     },
   }
 }
 
 /** Processes that nobody could end: their pages wait for them. */
-async function stuckProcesses({ dataDir }: Asked, db: Database): Promise<Finding> {
+async function stuckProcesses({ dataDir }: Examined, db: Database): Promise<Finding> {
   const id = knownDataDirId(dataDir)
   const [first, ...others] = id === undefined ? [] : await stuckRows(db, id)
   if (!first) return green('none that cannot be ended')
@@ -123,7 +122,7 @@ async function stuckProcesses({ dataDir }: Asked, db: Database): Promise<Finding
   return yellow(`${first.blocked_reason}${more}`, 'archivebox-ts status')
 }
 
-async function clock(_asked: Asked, db: Database): Promise<Finding> {
+async function clock(_asked: Examined, db: Database): Promise<Finding> {
   const off = await serverClock(db)
   const seconds = Math.abs(off).toFixed(1)
   return Math.abs(off) > CLOCK_SECONDS

@@ -1,6 +1,16 @@
 import { sleep } from '../../base/abort.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
-import type { Asked } from '../settings.ts'
+import type { Problems } from '../../base/problems.ts'
+import type { Configured } from '../archive.ts'
+import type { Call } from '../call.ts'
+import type { OpenEvent } from '../open/events.ts'
+
+/** What is examined: settings, with what is wrong with them. */
+export interface Examined extends Configured {
+  readonly problems: Problems
+  /** The URL as everybody sees it who lists processes. */
+  readonly databaseUrlGiven?: string | undefined
+}
 
 /** Green: fine. Yellow: something will be missing or slow. Red: no page can be archived like this. */
 export type Status = 'green' | 'yellow' | 'red'
@@ -12,13 +22,13 @@ export interface Finding {
   /** What mends it: a command, as far as one can. */
   readonly command?: string
   /** Mends it here and now, without any rights; answers with what it did. */
-  readonly fix?: () => Promise<string>
+  readonly fix?: (call: Call<OpenEvent>) => Promise<string>
 }
 
 /** One thing to look at, or several of a kind; it changes nothing. */
 export interface Check {
   readonly name: string
-  readonly look: (asked: Asked) => Findings | Promise<Findings>
+  readonly look: (examined: Examined) => Findings | Promise<Findings>
 }
 type Findings = Finding | readonly Finding[]
 
@@ -34,7 +44,7 @@ export const red = (message: string, command?: string): Finding => ({ ...yellow(
 export type Found = Finding & { readonly name: string }
 
 /** Looks at all of it at once; what takes longer than `ms` is yellow, what fails is red. In the order of the checks. */
-export async function examine(asked: Asked, checks: readonly Check[], ms: number): Promise<Found[]> {
+export async function examine(asked: Examined, checks: readonly Check[], ms: number): Promise<Found[]> {
   const over = new AbortController()
   const late = sleep(ms, over.signal).then(() => yellow(`not known after ${ms / 1000} s`))
   const look = async ({ name, look }: Check): Promise<Found[]> => {
