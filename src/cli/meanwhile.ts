@@ -1,14 +1,28 @@
+import { hostname } from 'node:os'
 import type { CookiesExpired } from '../app/add/crawl-persona.ts'
 import type { LeftOut } from '../app/add/intake.ts'
 import type { Mended } from '../app/doctor/doctor.ts'
 import type { OpenEvent } from '../app/open/events.ts'
+import type { PersonaMade } from '../app/personas/change.ts'
+import type { VisitNote } from '../app/personas/check-page.ts'
+import type { LoginReady } from '../app/personas/login.ts'
+import type { Installing } from '../app/plugins/install-needed.ts'
 import type { NoSetting } from '../app/settings/configure.ts'
 import type { Overridden } from '../app/settings/set-settings.ts'
 import { many } from './format.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
-type AppEvent = OpenEvent | LeftOut | CookiesExpired | NoSetting | Mended | Overridden
+type AppEvent =
+  | OpenEvent
+  | LeftOut
+  | CookiesExpired
+  | NoSetting
+  | Mended
+  | Overridden
+  | PersonaMade
+  | VisitNote
+  | Installing
 
 /** Says what happens while something else is done. */
 export function sayMeanwhile(event: AppEvent): void {
@@ -36,6 +50,14 @@ function linesOf(event: AppEvent): string[] {
       ]
     case 'overridden':
       return [`${onStderr.yellow('careful:')} ${event.name} is set ${event.where}, too, and that wins`]
+    case 'persona made':
+      return [`made persona ${event.name}`]
+    case 'login ready':
+      return loginLines(event.address)
+    case 'visit note':
+      return [event.text]
+    case 'installing':
+      return [`installing ${event.name} into ${event.folder}`]
     case 'mended':
       return [`${event.name}: ${event.what}`]
     case 'waiting for database': {
@@ -77,4 +99,16 @@ function linesOf(event: AppEvent): string[] {
     case 'waiting for older runner':
       return [`${event.runner}: waiting for it to end before the database is changed`]
   }
+}
+
+function loginLines(address: string | undefined): string[] {
+  if (address === undefined) return ['log in in the window; then press Enter here, or close the window']
+  const port = address.split(':').at(-1)
+  return [
+    'no window here: the browser waits for the DevTools of another one',
+    `  1. on your machine: ssh -N -L ${port}:${address} ${hostname()}`,
+    `  2. in its Chrome or Chromium: chrome://inspect, "Configure...", localhost:${port}, "inspect"`,
+    'until you are done, other accounts of this machine can reach that port, too',
+    'log in; then press Enter here',
+  ]
 }

@@ -1,29 +1,18 @@
 import { readFileSync } from 'node:fs'
+import { importCookies } from '../../app/personas/import-cookies.ts'
 import { oneLine } from '../../base/clean.ts'
 import { codeOf, messageOf, UsageError } from '../../base/errors.ts'
-import { isExpired, merged } from '../../base/persona/cookie.ts'
-import { parseCookiesJson } from '../../base/persona/cookies-json.ts'
-import { parseCookiesTxt } from '../../base/persona/cookies-txt.ts'
 import { many } from '../format.ts'
-import { findOrMake, personasOf } from '../persona/find.ts'
-import { saveLogins } from '../persona/save.ts'
+import { sayMeanwhile } from '../meanwhile.ts'
+import { personasOf } from '../persona/find.ts'
 import type { Asked } from '../settings.ts'
 import { terminal } from '../terminal.ts'
 
 /** `persona import NAME FILE`: takes cookies over; those that are there already are replaced. */
 export async function personaImport(asked: Asked, name: string, file: string): Promise<void> {
   const { personas } = personasOf(asked)
-  const text = textOf(file)
-  const shown = file === '-' ? 'stdin' : file
-  const isJson = /^\s*[[{]/.test(text)
-  const { cookies, origins } = isJson
-    ? parseCookiesJson(text, shown)
-    : { cookies: parseCookiesTxt(text, shown), origins: [] }
-  if (cookies.length === 0 && origins.length === 0)
-    throw new UsageError(`${shown} has no cookies`, 'it takes cookies.txt, or JSON as browser extensions export it')
-  const persona = await findOrMake(personas, name)
-  saveLogins(persona, merged(persona.cookies, cookies), origins)
-  const expired = cookies.filter((cookie) => isExpired(cookie))
+  const input = { name, text: textOf(file), from: file === '-' ? 'stdin' : file }
+  const { cookies, expired } = await importCookies(personas, input, { tell: sayMeanwhile })
   const hosts = [...new Set(cookies.map(({ domain }) => domain))]
   const more = hosts.length > 3 ? ` and ${hosts.length - 3} more` : ''
   const named = oneLine(hosts.slice(0, 3).join(', '))

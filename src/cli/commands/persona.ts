@@ -1,13 +1,9 @@
-import { rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { deletePersonas, namesOf, newPersona, setPersona } from '../../app/personas/change.ts'
 import { checkName, findPersona } from '../../app/personas/find.ts'
 import { allPersonas, type BrokenPersona, type PersonaRecord, personaRecord } from '../../app/personas/record.ts'
 import { oneLine } from '../../base/clean.ts'
-import { editConfig } from '../../base/config-edit.ts'
-import { AppError, UsageError } from '../../base/errors.ts'
-import { PERSONA_FILE } from '../../base/persona/files.ts'
+import { AppError } from '../../base/errors.ts'
 import type { Persona } from '../../base/persona/persona.ts'
-import { makePersona } from '../../base/persona/write.ts'
 import { many } from '../format.ts'
 import { personasOf } from '../persona/find.ts'
 import { personaSettings } from '../persona/settings.ts'
@@ -71,44 +67,31 @@ function show(asked: Asked, persona: Persona, active: string): void {
 export async function personaNew(asked: Asked, name: string, pairs: readonly string[]): Promise<void> {
   const { personas, active } = personasOf(asked)
   checkName(name)
-  const changes = personaSettings(asked, pairs)
-  if ((await allPersonas(personas)).some((each) => each.name.toLowerCase() === name.toLowerCase()))
-    throw new UsageError(`there is a persona "${name}" already`, `archivebox-ts persona show ${name}`)
-  const { folder } = makePersona(personas, name)
-  await editConfig(folder, changes, PERSONA_FILE)
-  const persona = await findPersona(personas, name)
-  if (wantsJson(asked)) printRecord(personaRecord(persona, active))
-  else {
-    terminal.say(`persona ${name}: ${folder}`)
-    terminal.say(`archivebox-ts persona login ${name} URL logs in, persona import ${name} FILE takes cookies over`)
-  }
+  const persona = await newPersona(personas, name, personaSettings(asked, pairs))
+  if (wantsJson(asked)) return printRecord(personaRecord(persona, active))
+  terminal.say(`persona ${name}: ${persona.files.folder}`)
+  terminal.say(`archivebox-ts persona login ${name} URL logs in, persona import ${name} FILE takes cookies over`)
 }
 
 /** `persona set NAME KEY=VALUE...`: all of them, or none when one is wrong. */
 export async function personaSet(asked: Asked, name: string, pairs: readonly string[]): Promise<void> {
   const { personas } = personasOf(asked)
-  const { files } = await findPersona(personas, name)
-  const changes = personaSettings(asked, pairs)
-  await editConfig(files.folder, changes, PERSONA_FILE)
-  terminal.say(`${[...changes.keys()].join(', ')} set; crawls that are added from now on take it up`)
+  await findPersona(personas, name)
+  const settings = personaSettings(asked, pairs)
+  await setPersona(personas, name, settings)
+  terminal.say(`${[...settings.keys()].join(', ')} set; crawls that are added from now on take it up`)
 }
 
 /** `persona delete NAME...` */
 export async function personaDelete(asked: Asked, names: readonly string[], { yes }: { yes?: boolean }): Promise<void> {
   const { personas } = personasOf(asked)
-  const found = await Promise.all(names.map((name) => anyPersona(personas, name)))
+  const found = await namesOf(personas, names)
   if (!yes)
     throw new AppError(`nothing was changed: this would delete ${found.join(', ')} with cookies and logins`, {
       hint: '--yes does it',
     })
-  for (const name of found) rmSync(join(personas, name), { recursive: true, force: true })
+  deletePersonas(personas, found)
   terminal.say(`deleted ${found.join(', ')}; what is queued with it will fail`)
-}
-
-/** The name of a persona that is there; its files may be broken. */
-async function anyPersona(personas: string, name: string): Promise<string> {
-  const isBroken = (await allPersonas(personas)).some((each) => each.name === name && 'problem' in each)
-  return isBroken ? name : (await findPersona(personas, name)).name
 }
 
 function inFull(record: PersonaRecord): string {

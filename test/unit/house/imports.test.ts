@@ -107,7 +107,7 @@ describe('imports', () => {
       if (roomOf(to) !== 'plugins' || roomOf(from) === 'plugins') return false
       const visits =
         ['hooks/host.ts', 'hooks/built-in.ts', 'workers/page/robots.ts'].includes(from) ||
-        from.startsWith('cli/persona/')
+        from.startsWith('app/personas/')
       return !(visits && to.startsWith('plugins/base/'))
     })
     expect(wrong.map(written)).toEqual([])

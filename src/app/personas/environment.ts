@@ -3,13 +3,13 @@ import { strongest, type Texts } from '../../base/config.ts'
 import type { Persona } from '../../base/persona/persona.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { resolvedTexts } from '../../hooks/resolved.ts'
-import type { Asked } from '../settings.ts'
+import type { Configured } from '../archive.ts'
 
 /** The settings with which a page is visited as this persona, as the browser's plugin would get them. */
-export function personaEnvironment(asked: Asked, { name, settings, files }: Persona): Texts {
-  const { texts, plugins } = crawlSettings(asked.dataDir, asked.settings)
+export function personaEnvironment(configured: Configured, { name, settings, files }: Persona): Texts {
+  const { texts, plugins } = crawlSettings(configured.dataDir, configured.settings)
   const all = strongest(settings, texts)
   const declared = resolvedTexts(plugins.find((plugin) => plugin.name === 'chrome')?.declares ?? [], all, {}, false)
   const persona = { ACTIVE_PERSONA: name, PERSONAS_DIR: dirname(files.folder), COOKIES_FILE: undefined }
-  return { ...all, ...declared, ...persona, DATA_DIR: asked.dataDir }
+  return { ...all, ...declared, ...persona, DATA_DIR: configured.dataDir }
 }

@@ -1,0 +1,60 @@
+import { AppError } from '../../base/errors.ts'
+import { isExpired, isForHost } from '../../base/persona/cookie.ts'
+import { headersFor } from '../../base/persona/headers.ts'
+import type { Persona } from '../../base/persona/persona.ts'
+import type { Configured } from '../archive.ts'
+import type { Call } from '../call.ts'
+import { personaEnvironment } from './environment.ts'
+import { type Seen, visitAs } from './visit.ts'
+
+/** What the visit of a page says meanwhile. */
+export interface VisitNote {
+  readonly event: 'visit note'
+  readonly text: string
+}
+
+/** Does a page know this persona? Throws AppError when there is no page, or it says nothing of that. */
+export async function checkPage(
+  configured: Configured,
+  persona: Persona,
+  url: string,
+  { tell }: Pick<Call<VisitNote>, 'tell'> = {},
+) {
+  const seen = await visitAs(personaEnvironment(configured, persona), url, (text) =>
+    tell?.({ event: 'visit note', text }),
+  )
+  const cause = whyNot(seen, url)
+  const { url: finalUrl, ...how } = seen
+  return {
+    type: 'PersonaTest',
+    persona: persona.name,
+    url,
+    final_url: finalUrl,
+    logged_in: cause === undefined,
+    /** Why it does not know it. */
+    cause: cause ?? null,
+    ...how,
+    ...sentTo(persona, new URL(url)),
+  } as const
+}
+
+/** A page that is about logging in, by its path. */
+const LOGIN_PAGE = /\/(?:[\w-]*log-?in|sign-?in|auth|sso|session\/new)\b/i
+
+/** Why the page does not know the persona; undefined: it does. Throws AppError when the answer says nothing of that. */
+function whyNot(seen: Seen, asked: string): string | undefined {
+  const { url, http_status: status } = seen
+  if (status === 401 || status === 403) return `HTTP ${status}`
+  if (status !== null && status >= 400) throw new AppError(`this page says nothing of a login: HTTP ${status} (${url})`)
+  if (seen.has_password_field) return 'the page asks for a password'
+  const { host, pathname } = new URL(url)
+  const wasLogin = LOGIN_PAGE.test(new URL(asked).pathname)
+  return !wasLogin && LOGIN_PAGE.test(pathname) ? `the page leads to ${host}${pathname}` : undefined
+}
+
+/** What goes along with the request, by name. */
+function sentTo({ cookies, headers }: Persona, url: URL) {
+  const own = cookies.filter((cookie) => isForHost(cookie, url.hostname))
+  const names = (expired: boolean) => own.flatMap((cookie) => (isExpired(cookie) === expired ? cookie.name : []))
+  return { cookies: names(false), expired: names(true), headers: Object.keys(headersFor(headers, url)) }
+}

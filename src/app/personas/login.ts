@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AppError } from '../../base/errors.ts'
+import { type Cookie, merged } from '../../base/persona/cookie.ts'
+import { readPersona } from '../../base/persona/persona.ts'
+import { mergedStorage } from '../../base/persona/storage.ts'
+import type { Configured } from '../archive.ts'
+import type { Call } from '../call.ts'
+import { hasDisplay, type OwnBrowser, openPage, startBrowser } from './browser.ts'
+import { type BrowserLogins, loginsOf, setCookies } from './browser-logins.ts'
+import { findOrMake, type PersonaMade } from './change.ts'
+import { personaEnvironment } from './environment.ts'
+import { saveLogins } from './save.ts'
+
+/** Who closes the window takes the browser with it: what it holds is looked up so often. */
+const LOOK_MS = 500
+
+export interface LoginInput {
+  readonly personas: string
+  readonly name: string
+  readonly url: string
+  /** Without a window here: through the DevTools of a browser elsewhere. */
+  readonly isRemote: boolean
+  /** Settles when the person is done; so does a closed window, or `signal`. Called when the page is open. */
+  readonly done: () => Promise<unknown>
+}
+
+/** The browser is open, in a window here or at an address for the DevTools of another one. */
+export interface LoginReady {
+  readonly event: 'login ready'
+  readonly address: string | undefined
+}
+
+/**
+ * A person logs in as a persona, which is made if it is not there; cookies and storage are kept when they are done.
+ * Throws AppError when no browser starts, or it ends before it has said anything.
+ * @returns what is kept
+ */
+export async function login(
+  configured: Configured,
+  { personas, name, url, isRemote, done }: LoginInput,
+  { signal = new AbortController().signal, tell }: Call<LoginReady | PersonaMade> = {},
+): Promise<BrowserLogins> {
+  const persona = await findOrMake(personas, name, tell ? { tell } : {})
+  const env = personaEnvironment(configured, persona)
+  const browser = await startBrowser(env, persona.files.profile, !isRemote && hasDisplay(env))
+  try {
+    const refused = await setCookies(browser.cdp, persona.cookies)
+    await openPage(browser, url, signal)
+    tell?.({ event: 'login ready', address: browser.address })
+    const { cookies, origins } = await watched(browser, done(), signal)
+    // Somebody else may have given it more meanwhile.
+    const now = (await readPersona(personas, name).catch(() => undefined)) ?? persona
+    const others = [...refused, ...newIn(now.cookies, persona.cookies)]
+    const kept = { cookies: merged(others, cookies), origins }
+    saveLogins(now, kept.cookies, origins)
+    return kept
+  } finally {
+    await browser.close()
+  }
+}
+
+function newIn(cookies: readonly Cookie[], before: readonly Cookie[]): Cookie[] {
+  const known = new Set(before.map((cookie) => JSON.stringify(cookie)))
+  return cookies.filter((cookie) => !known.has(JSON.stringify(cookie)))
+}
+
+/** What the browser held when the person was done. */
+async function watched(browser: OwnBrowser, done: Promise<unknown>, signal: AbortSignal): Promise<BrowserLogins> {
+  const sessions = new Map<string, string>()
+  let isDone = false
+  const interrupt = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+  const over = Promise.race([done, browser.ended, interrupt]).finally(() => {
+    isDone = true
+  })
+  let last: BrowserLogins | undefined
+  do {
+    await Promise.race([over.catch(() => {}), sleep(LOOK_MS, undefined, { ref: false })])
+    // A browser that is gone has nothing more to say.
+    last = await loginsOf(browser.cdp, sessions).then(
+      ({ cookies, origins }) => ({ cookies, origins: mergedStorage(last?.origins ?? [], origins) }),
+      () => last,
+    )
+  } while (!isDone && browser.cdp.isOpen)
+  if (!last) throw new AppError('the browser was closed at once: nothing was kept')
+  return last
+}
