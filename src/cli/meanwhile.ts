@@ -1,28 +1,8 @@
 import { hostname } from 'node:os'
-import type { CookiesExpired } from '../app/add/crawl-persona.ts'
-import type { LeftOut } from '../app/add/intake.ts'
-import type { Mended } from '../app/doctor/doctor.ts'
-import type { OpenEvent } from '../app/open/events.ts'
-import type { PersonaMade } from '../app/personas/change.ts'
-import type { VisitNote } from '../app/personas/check-page.ts'
-import type { LoginReady } from '../app/personas/login.ts'
-import type { Installing } from '../app/plugins/install-needed.ts'
-import type { NoSetting } from '../app/settings/configure.ts'
-import type { Overridden } from '../app/settings/set-settings.ts'
+import type { AppEvent } from '../app/events.ts'
 import { many } from './format.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
-
-type AppEvent =
-  | OpenEvent
-  | LeftOut
-  | CookiesExpired
-  | NoSetting
-  | Mended
-  | Overridden
-  | PersonaMade
-  | VisitNote
-  | Installing
 
 /** Says what happens while something else is done. */
 export function sayMeanwhile(event: AppEvent): void {

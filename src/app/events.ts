@@ -1,0 +1,23 @@
+import type { CookiesExpired } from './add/crawl-persona.ts'
+import type { LeftOut } from './add/intake.ts'
+import type { Mended } from './doctor/doctor.ts'
+import type { OpenEvent } from './open/events.ts'
+import type { PersonaMade } from './personas/change.ts'
+import type { VisitNote } from './personas/check-page.ts'
+import type { LoginReady } from './personas/login.ts'
+import type { Installing } from './plugins/install-needed.ts'
+import type { NoSetting } from './settings/configure.ts'
+import type { Overridden } from './settings/set-settings.ts'
+
+/** All that callers are told while what they asked for is done, to be put into words; not how far it is. */
+export type AppEvent =
+  | OpenEvent
+  | LeftOut
+  | CookiesExpired
+  | NoSetting
+  | Overridden
+  | Mended
+  | PersonaMade
+  | LoginReady
+  | VisitNote
+  | Installing
