@@ -1,20 +1,10 @@
-import { realpathSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { databaseStatus } from '../../app/database/database-status.ts'
 import { believeOlder } from '../../app/open/believe-older.ts'
-import { Door, databaseWaitMs } from '../../app/open/door.ts'
-import { giveUp } from '../../app/open/give-up.ts'
 import { openDataDir } from '../../base/data-dir.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
-import { inspectBackup } from '../../db/backup/backup-file.ts'
-import { readBackup } from '../../db/backup/read-backup.ts'
-import { writeBackup } from '../../db/backup/write-backup.ts'
-import { applicationName, type Database, openDatabase } from '../../db/database.ts'
 import { keepServer, serverStatus, stopServer, urlOf } from '../../db/embedded/server.ts'
-import { migrate, migrations, newestSchema, refuseNewerSchema, schemaVersion } from '../../db/migrate.ts'
-import { serverSize } from '../../db/server-identity.ts'
-import { explainDatabaseError, maskPassword } from '../../db/trouble.ts'
-import type { KnownSettings } from '../../hooks/known-settings.ts'
-import { settleRestored } from '../../machines/queues.ts'
+import { migrate, migrations, newestSchema, refuseNewerSchema } from '../../db/migrate.ts'
+import { maskPassword } from '../../db/trouble.ts'
 import { withBareDatabase } from '../home.ts'
 import { interruptible } from '../interrupts.ts'
 import { sayMeanwhile } from '../meanwhile.ts'
@@ -50,59 +40,9 @@ export async function dbStop(options: GlobalOptions, { force }: { force?: boolea
 
 /** `db status`: one record. */
 export async function dbStatus(options: GlobalOptions): Promise<void> {
-  const record = options.databaseUrl
-    ? await external(options, options.databaseUrl)
-    : await embedded(realpathSync(openDataDir(options.dataDir, 'never')))
+  const record = await interruptible((signal) => databaseStatus(options, { signal, tell: sayMeanwhile }))
   if (wantsJson(options)) return printRecord(record)
   for (const [key, value] of Object.entries(record)) process.stdout.write(`${key.padEnd(16)} ${value ?? '-'}\n`)
-}
-
-async function embedded(dataDir: string) {
-  const status = await serverStatus(dataDir)
-  return {
-    kind: 'embedded',
-    running: status.state === 'running',
-    state: status.state,
-    pid: status.pid,
-    server_version: status.majorVersion,
-    pgdata: status.pgdata,
-    log: status.log,
-    schema: status.address ? await schemaAt(urlOf(status.address)) : null,
-    url: status.address ? urlOf(status.address) : null,
-  }
-}
-
-async function schemaAt(url: string): Promise<number> {
-  const db = openDatabase(url, { name: applicationName('cli') })
-  try {
-    return await schemaVersion(db)
-  } finally {
-    await giveUp(db)
-  }
-}
-
-async function external(options: GlobalOptions, url: string) {
-  const db = openDatabase(url, { name: applicationName('cli') })
-  try {
-    const { version, size } = await interruptible(async (signal) => {
-      const door = new Door(options.dataDir, databaseWaitMs(options.settings), { signal, tell: sayMeanwhile })
-      const seen = await door.connect({ url, revive: async () => {} }, () => serverSize(db))
-      door.passed()
-      return seen
-    })
-    return {
-      kind: 'external',
-      running: true,
-      server_version: version,
-      size_bytes: size,
-      schema: await schemaVersion(db),
-      url: maskPassword(url),
-    }
-  } catch (error) {
-    throw explainDatabaseError(error, url)
-  } finally {
-    await giveUp(db)
-  }
 }
 
 /** `db migrate`: brings the schema up to date, as every command does that needs it; `--dry-run` says how far it is. */
@@ -122,40 +62,11 @@ export async function dbMigrate(options: GlobalOptions, { dryRun }: { dryRun?: b
 /** `db upgrade`: moves the embedded database to the major version of PostgreSQL that is installed. */
 export async function dbUpgrade(options: GlobalOptions, { programs }: { programs?: string }): Promise<void> {
   refuseExternal(options, 'upgrade')
-  const dataDir = openDataDir(options.dataDir, 'never')
-  const { upgradeCluster } = await import('../../db/embedded/upgrade.ts')
-  const upgraded = await untilStopped((signal) =>
-    upgradeCluster(dataDir, {
-      programs,
-      tell: sayMeanwhile,
-      copy: (from, to) => copyDatabase(options.known, from, to, dataDir, signal),
-    }),
-  )
+  const { upgrade } = await import('../../app/backup/upgrade.ts')
+  const upgraded = await untilStopped((signal) => upgrade(options, { programs }, { signal, tell: sayMeanwhile }))
   if (!upgraded) return terminal.say('nothing to do: it has the version that is installed')
   const { from, to, kept } = upgraded
   terminal.say(`moved from PostgreSQL ${from} to ${to}; the old database stays in ${kept}, for you to remove`)
-}
-
-/** By a backup, which says how many rows there must be. */
-async function copyDatabase(
-  known: KnownSettings,
-  from: string,
-  to: string,
-  dataDir: string,
-  stop: AbortSignal,
-): Promise<void> {
-  const file = join(dataDir, 'postgres-upgrade.zst')
-  try {
-    await writeBackup(from, file, stop)
-    const backup = await inspectBackup(file)
-    const settle = async (tx: Database) => {
-      await settleRestored(tx)
-      await believeOlder(known, dataDir)(tx, backup.header.schema)
-    }
-    await readBackup(to, backup, { settle, isOurs: true, stop })
-  } finally {
-    for (const path of [file, `${file}.files`]) rmSync(path, { force: true })
-  }
 }
 
 function refuseExternal(options: GlobalOptions, verb: string): void {

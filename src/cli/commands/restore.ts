@@ -1,15 +1,11 @@
 import { resolve } from 'node:path'
-import { trustSettings } from '../../app/trust-given.ts'
+import { restore as restoreRows } from '../../app/backup/restore.ts'
 import { oneLine } from '../../base/clean.ts'
 import { AppError, EXIT } from '../../base/errors.ts'
-import { isTrusted } from '../../base/trusted-settings.ts'
 import { many, number } from '../../base/words.ts'
 import { inspectBackup } from '../../db/backup/backup-file.ts'
-import { type LeftOut, type LeftOutSetting, type MayHave, settingsOfRows } from '../../db/backup/left-out.ts'
-import { readBackup } from '../../db/backup/read-backup.ts'
-import type { Database } from '../../db/database.ts'
+import type { LeftOut, LeftOutSetting } from '../../db/backup/left-out.ts'
 import type { KnownSettings } from '../../hooks/known-settings.ts'
-import { settleRestored } from '../../machines/queues.ts'
 import { withBareDatabase } from '../home.ts'
 import { interruptible } from '../interrupts.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -28,19 +24,10 @@ export interface RestoreVerb {
  */
 export async function restore(options: GlobalOptions, file: string, verb: RestoreVerb): Promise<void> {
   const backup = await inspectBackup(resolve(file))
-  const isOurs = options.databaseUrl === undefined
-  const isMine = verb.trustSettings === true
-  await withBareDatabase(options, 'if-empty', async ({ url, dataDir }) => {
-    const { known } = options
-    const mayHave: MayHave = (row, name, value) =>
-      known.whyNotInRow(row, name, value, (...setting) => isTrusted(dataDir, ...setting)) === undefined
-    const settle = async (tx: Database) => {
-      await settleRestored(tx)
-      if (isMine) trustSettings(known, dataDir, await settingsOfRows(tx))
-    }
-    const left = await untilStopped((stop) =>
-      readBackup(url, backup, { settle, mayHave: isMine ? undefined : mayHave, isOurs, stop }),
-    )
+  const { known } = options
+  await withBareDatabase(options, 'if-empty', async (bare) => {
+    const input = { backup, isMine: verb.trustSettings === true }
+    const left = await untilStopped((signal) => restoreRows(options, bare, input, { signal }))
     const { header, trailer } = backup
     if (wantsJson(options))
       printRecord({

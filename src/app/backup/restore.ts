@@ -1,0 +1,36 @@
+import { isTrusted } from '../../base/trusted-settings.ts'
+import type { inspectBackup } from '../../db/backup/backup-file.ts'
+import { type LeftOut, type MayHave, settingsOfRows } from '../../db/backup/left-out.ts'
+import { readBackup } from '../../db/backup/read-backup.ts'
+import type { Database } from '../../db/database.ts'
+import { settleRestored } from '../../machines/queues.ts'
+import type { Configured } from '../archive.ts'
+import type { Call } from '../call.ts'
+import type { BareDatabase } from '../open/bare-database.ts'
+import { trustSettings } from '../trust-given.ts'
+
+export interface RestoreInput {
+  readonly backup: Awaited<ReturnType<typeof inspectBackup>>
+  /** The backup is one's own: what it tells programs to do is taken, too. */
+  readonly isMine: boolean
+}
+
+/**
+ * The rows of a backup in an empty archive, all of them or none. What tells a program what to do is left out, unless it
+ * was set here before.
+ */
+export async function restore(
+  { known, databaseUrl }: Configured,
+  { url, dataDir }: Pick<BareDatabase, 'url' | 'dataDir'>,
+  { backup, isMine }: RestoreInput,
+  { signal }: Required<Pick<Call, 'signal'>>,
+): Promise<LeftOut> {
+  const mayHave: MayHave = (row, name, value) =>
+    known.whyNotInRow(row, name, value, (...setting) => isTrusted(dataDir, ...setting)) === undefined
+  const settle = async (tx: Database) => {
+    await settleRestored(tx)
+    if (isMine) trustSettings(known, dataDir, await settingsOfRows(tx))
+  }
+  const isOurs = databaseUrl === undefined
+  return await readBackup(url, backup, { settle, mayHave: isMine ? undefined : mayHave, isOurs, stop: signal })
+}

@@ -1,0 +1,50 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { openDataDir } from '../../base/data-dir.ts'
+import { inspectBackup } from '../../db/backup/backup-file.ts'
+import { readBackup } from '../../db/backup/read-backup.ts'
+import { writeBackup } from '../../db/backup/write-backup.ts'
+import type { Database } from '../../db/database.ts'
+import { type Upgraded, upgradeCluster } from '../../db/embedded/upgrade.ts'
+import type { KnownSettings } from '../../hooks/known-settings.ts'
+import { settleRestored } from '../../machines/queues.ts'
+import type { Configured } from '../archive.ts'
+import type { Call } from '../call.ts'
+import { believeOlder } from '../open/believe-older.ts'
+import type { OpenEvent } from '../open/events.ts'
+
+/**
+ * Moves the embedded database to the major version of PostgreSQL that is installed.
+ * @param programs where those of the older version are; undefined: they are looked for
+ * @returns undefined: it has that version
+ */
+export async function upgrade(
+  { dataDir: given, known }: Configured,
+  { programs }: { readonly programs: string | undefined },
+  { signal, tell = () => {} }: Required<Pick<Call, 'signal'>> & Pick<Call<OpenEvent>, 'tell'>,
+): Promise<Upgraded | undefined> {
+  const dataDir = openDataDir(given, 'never')
+  const copy = async (from: string, to: string) => await copyDatabase(known, { from, to }, dataDir, signal)
+  return await upgradeCluster(dataDir, { programs, tell, copy })
+}
+
+/** By a backup, which says how many rows there must be. */
+async function copyDatabase(
+  known: KnownSettings,
+  { from, to }: { readonly from: string; readonly to: string },
+  dataDir: string,
+  stop: AbortSignal,
+): Promise<void> {
+  const file = join(dataDir, 'postgres-upgrade.zst')
+  try {
+    await writeBackup(from, file, stop)
+    const backup = await inspectBackup(file)
+    const settle = async (tx: Database) => {
+      await settleRestored(tx)
+      await believeOlder(known, dataDir)(tx, backup.header.schema)
+    }
+    await readBackup(to, backup, { settle, isOurs: true, stop })
+  } finally {
+    for (const path of [file, `${file}.files`]) rmSync(path, { force: true })
+  }
+}
