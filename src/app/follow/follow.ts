@@ -82,7 +82,7 @@ export async function* follow(
         if (isOver() && !runner?.isAlive) return yield { event: 'stopped' }
         if (crawl.status !== 'sealed' && !runner?.isAlive && performance.now() >= runnerLookAt) {
           runnerLookAt = performance.now() + RUNNER_LOOK_MS
-          const wait = await whatItWaitsFor(home, crawl, runner, isOver())
+          const wait = await whatItWaitsFor(home, crawl, runner, isOver)
           if (wait !== undefined && wait !== told) yield { event: 'waits', for: wait, crawl }
           told = wait
         }
@@ -106,13 +106,13 @@ async function whatItWaitsFor(
   home: Home,
   crawl: CrawlRow,
   runner: FollowersRunner | undefined,
-  isOver: boolean,
+  isOver: () => boolean,
 ): Promise<Wait | undefined> {
   const wait = whoResumes(crawl)
   const isIdle = !(await isRunnerThere(home, runner))
   // One that is put off is not due for a runner: it would only leave again.
   const isDue = wait === undefined && (crawl.retry_at?.getTime() ?? Infinity) <= Date.now() + SOON_MS
-  if (isIdle && isDue && !isOver) runner?.start()
+  if (isIdle && isDue && !isOver()) runner?.start()
   else runner?.dismiss()
   return wait ?? (isIdle && !runner ? 'runner' : undefined)
 }
