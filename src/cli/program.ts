@@ -2,6 +2,7 @@ import { Argument, type Command, Option } from 'commander'
 import { VERSION } from '../base/version.ts'
 import { PROCESS_STATUSES, PROCESS_TYPES, WORKER_TYPES } from '../db/tables.ts'
 import { help } from './help.ts'
+import { listOptions } from './records/list-options.ts'
 import { registerRecordVerbs } from './records/register.ts'
 import { askedBy, parse, rootCommand } from './root.ts'
 import { registerTakingOut } from './take-out.ts'
@@ -56,7 +57,7 @@ export function commandTree(): Command {
   registerTakingOut(root, globals)
 
   const processes = verb(root, 'process', 'the processes of this data dir')
-  verb(processes, 'list', 'processes, newest first', [
+  const list = verb(processes, 'list', 'processes, newest first', [
     'archivebox-ts process list',
     'archivebox-ts process list --all --type hook',
   ])
@@ -64,7 +65,9 @@ export function commandTree(): Command {
     .addOption(new Option('--type <type>', 'only this process_type').choices(PROCESS_TYPES))
     .addOption(new Option('--worker-type <type>', 'only this worker_type').choices(WORKER_TYPES))
     .addOption(new Option('--status <status>', 'only this status').choices(PROCESS_STATUSES))
-    .action(async (options: object) => (await import('./commands/process.ts')).processList(await globals(), options))
+  listOptions(list).action(async (options: object) =>
+    (await import('./commands/process.ts')).processList(await globals(), options),
+  )
   verb(processes, 'tree', 'the live hierarchy', ['archivebox-ts process tree']).action(async () =>
     (await import('./commands/process.ts')).processTree(await globals()),
   )

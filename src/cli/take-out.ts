@@ -21,6 +21,7 @@ export function registerTakingOut(root: Command, globals: () => Promise<GlobalOp
     ],
   )
   filterOptions(exported, 'snapshot')
+    .option('-n <count>', 'at most so many')
     .addOption(
       new Option('--format <format>', 'what it looks like')
         .choices(['jsonl', 'csv', 'netscape', 'html', 'urls', 'wacz'])

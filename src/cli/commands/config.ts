@@ -5,22 +5,23 @@ import { written } from '../../base/config-file.ts'
 import { openDataDir } from '../../base/data-dir.ts'
 import { Problems } from '../../base/problems.ts'
 import { knownName } from '../edit-settings.ts'
+import type { ListKind } from '../records/list-kind.ts'
+import { type PrintOptions, printerOf } from '../records/print.ts'
 import { onStderr, onStdout } from '../screen/palette.ts'
-import { type Column, table } from '../screen/table.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
+type ListOptions = PrintOptions & { changed?: boolean }
+
 /** `config list [WORD...]`: settings with their values, and where those come from. */
-export async function configList(asked: Asked, words: readonly string[], verb: { changed?: boolean }): Promise<void> {
+export async function configList(asked: Asked, words: readonly string[], verb: ListOptions): Promise<void> {
+  const printer = printerOf(asked, kindFor(asked), verb)
   openDataDir(asked.dataDir, 'never')
   sayWhatIsWrong(asked.problems)
   const has = (key: string) => words.length === 0 || words.some((word) => key.includes(word.toUpperCase()))
   const isChanged = ({ source }: SettingRecord) => source !== 'default' && !asked.known.knows(source)
   const records = settingRecords(asked).filter((record) => has(record.key) && (!verb.changed || isChanged(record)))
-  if (wantsJson(asked)) return records.forEach(printRecord)
-  if (records.length === 0) return terminal.say(verb.changed ? 'nothing is set' : 'there is no such setting')
-  const width = process.stdout.columns || 80
-  process.stdout.write(await table(columnsFor(asked), records, { width, palette: onStdout }))
+  await printer.list(records, verb.changed ? 'nothing is set' : 'there is no such setting')
 }
 
 /** `config get KEY...`: each with what it takes and means; with `value` only its value. */
@@ -58,20 +59,24 @@ const SET_BY: Readonly<Record<Setter, string>> = {
   machine: 'a machine: the environment, machine set, config set',
 }
 
-function columnsFor(asked: Asked): readonly Column<SettingRecord>[] {
+function kindFor(asked: Asked): ListKind<SettingRecord> {
   const isDefault = ({ source }: SettingRecord) => source === 'default'
-  return [
-    { name: 'key', value: ({ key }) => key },
-    {
-      name: 'value',
-      value: (record) => (record.value === null ? standard(asked, record) : shown(record.value)),
-      cut: 'end',
-      style: (record, palette) => (isDefault(record) ? palette.dim : String),
-    },
-    { name: 'source', value: ({ source }) => source, rank: 1 },
-    { name: 'set by', value: ({ set_by }) => set_by, rank: 3 },
-    { name: 'default', value: (record) => (isDefault(record) ? '' : standard(asked, record)), cut: 'end', rank: 2 },
-  ]
+  return {
+    columns: [
+      { name: 'key', value: ({ key }) => key },
+      {
+        name: 'value',
+        value: (record) => (record.value === null ? standard(asked, record) : shown(record.value)),
+        cut: 'end',
+        style: (record, palette) => (isDefault(record) ? palette.dim : String),
+      },
+      { name: 'source', value: ({ source }) => source, rank: 1 },
+      { name: 'set by', value: ({ set_by }) => set_by, rank: 3 },
+      { name: 'default', value: (record) => (isDefault(record) ? '' : standard(asked, record)), cut: 'end', rank: 2 },
+    ],
+    record: (setting) => setting,
+    idField: 'key',
+  }
 }
 
 function inFull(asked: Asked, record: SettingRecord): string {

@@ -4,26 +4,27 @@ import { readMachineFile } from '../../base/machine-file.ts'
 import { binariesOf } from '../../db/binaries.ts'
 import type { Home } from '../../db/home.ts'
 import { type ListedMachine, machines } from '../../db/machines.ts'
-import { ago, shortId } from '../format.ts'
+import { ago } from '../format.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
+import { ID, type ListKind } from '../records/list-kind.ts'
+import { type PrintOptions, printerOf } from '../records/print.ts'
 import { onStdout } from '../screen/palette.ts'
-import { type Column, table } from '../screen/table.ts'
 import { printRecord, wantsJson } from '../terminal.ts'
 
 /** `machine list`: every machine that has worked on this database. */
-export async function machineList(options: GlobalOptions): Promise<void> {
-  await withHome(options, async (home) => {
-    const all = await machines(home.db)
-    if (wantsJson(options)) return all.map((machine) => record(machine, home)).forEach(printRecord)
-    process.stdout.write(await table(columns(home), all, { width: process.stdout.columns || 80, palette: onStdout }))
-  })
+export async function machineList(options: GlobalOptions, verb: PrintOptions): Promise<void> {
+  const printer = printerOf(options, MACHINE, verb)
+  await withHome(options, async (home) =>
+    printer.list((await machines(home.db)).map((machine) => record(machine, home))),
+  )
 }
 
 /** `machine show [ID...]`: each with its settings and the programs that were looked for on it. */
 export async function machineShow(options: GlobalOptions, given: readonly string[]): Promise<void> {
   await withHome(options, async (home) => {
-    const ids = given.length === 0 ? [home.machineId] : await findIds(home, MACHINE, given)
+    const ids =
+      given.length === 0 ? [home.machineId] : await findIds(home, { noun: 'machine', table: 'machine' }, given)
     for (const machine of (await machines(home.db)).filter(({ id }) => ids.includes(id))) {
       const programs = (await binariesOf(home.db, machine.id)).map(({ name, status, abspath, version, message }) => ({
         name,
@@ -38,8 +39,6 @@ export async function machineShow(options: GlobalOptions, given: readonly string
     }
   })
 }
-
-const MACHINE = { noun: 'machine', table: 'machine' } as const
 
 /** Its own settings as written; secrets as `***`. */
 async function settingsOf({ guid }: ListedMachine, { dataDir, known }: GlobalOptions) {
@@ -64,13 +63,9 @@ function record(machine: ListedMachine, home: Home) {
   } as const
 }
 
-function columns(home: Home): readonly Column<ListedMachine>[] {
-  return [
-    {
-      name: 'machine',
-      value: ({ hostname, id }) => `${oneLine(hostname)}${id === home.machineId ? ' (here)' : ''}`,
-      cut: 'end',
-    },
+const MACHINE: ListKind<ReturnType<typeof record>> = {
+  columns: [
+    { name: 'machine', value: ({ hostname, here }) => `${oneLine(hostname)}${here ? ' (here)' : ''}`, cut: 'end' },
     { name: 'system', value: ({ os_platform, os_arch }) => `${os_platform} ${os_arch}`, rank: 3 },
     { name: 'processes', value: ({ processes }) => String(processes), right: true, rank: 2 },
     { name: 'runner', value: ({ runner }) => (runner ? 'leads' : '-'), rank: 1 },
@@ -80,8 +75,9 @@ function columns(home: Home): readonly Column<ListedMachine>[] {
       right: true,
       rank: 4,
     },
-    { name: 'id', value: ({ id }) => shortId(id) },
-  ]
+    ID,
+  ],
+  record: (machine) => machine,
 }
 
 type Shown = ReturnType<typeof record> & {

@@ -7,45 +7,51 @@ import type { Persona } from '../../base/persona/persona.ts'
 import { many } from '../format.ts'
 import { personasOf } from '../persona/find.ts'
 import { personaSettings } from '../persona/settings.ts'
+import type { ListKind } from '../records/list-kind.ts'
+import { type PrintOptions, printerOf } from '../records/print.ts'
 import { onStdout } from '../screen/palette.ts'
-import { type Column, table } from '../screen/table.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
 /** `persona list` */
-export async function personaList(asked: Asked): Promise<void> {
+export async function personaList(asked: Asked, verb: PrintOptions): Promise<void> {
+  const printer = printerOf(asked, PERSONA, verb)
   const { personas, active } = personasOf(asked)
   const all = (await allPersonas(personas)).map((each) => ('problem' in each ? each : personaRecord(each, active)))
-  if (wantsJson(asked)) return all.forEach((each) => void printRecord({ type: 'Persona', ...each }))
-  if (all.length === 0)
-    return terminal.say('no persona yet; persona login NAME URL makes one, and so does persona new NAME')
-  process.stdout.write(await table(COLUMNS, all, { width: process.stdout.columns || 80, palette: onStdout }))
+  await printer.list(all, 'no persona yet; persona login NAME URL makes one, and so does persona new NAME')
 }
 
 type Row = PersonaRecord | BrokenPersona
 
 const good = (row: Row, text: (record: PersonaRecord) => string) => ('problem' in row ? '' : text(row))
 
-const COLUMNS: readonly Column<Row>[] = [
-  { name: 'persona', value: (row) => `${oneLine(row.name)}${good(row, ({ active }) => (active ? ' (active)' : ''))}` },
-  { name: 'cookies', value: (row) => good(row, ({ cookies }) => String(cookies)), right: true, rank: 1 },
-  {
-    name: 'expired',
-    value: (row) => good(row, ({ expired }) => (expired > 0 ? String(expired) : '')),
-    style: (_, palette) => palette.yellow,
-    right: true,
-    optional: true,
-  },
-  { name: 'next expires', value: (row) => good(row, ({ expires }) => dayOf(expires)), optional: true, rank: 3 },
-  { name: 'for', value: (row) => good(row, hostsOf), optional: true, cut: 'end', rank: 2 },
-  {
-    name: 'trouble',
-    value: (row) => ('problem' in row ? oneLine(row.problem) : ''),
-    style: (_, palette) => palette.red,
-    optional: true,
-    cut: 'end',
-  },
-]
+const PERSONA: ListKind<Row> = {
+  columns: [
+    {
+      name: 'persona',
+      value: (row) => `${oneLine(row.name)}${good(row, ({ active }) => (active ? ' (active)' : ''))}`,
+    },
+    { name: 'cookies', value: (row) => good(row, ({ cookies }) => String(cookies)), right: true, rank: 1 },
+    {
+      name: 'expired',
+      value: (row) => good(row, ({ expired }) => (expired > 0 ? String(expired) : '')),
+      style: (_, palette) => palette.yellow,
+      right: true,
+      optional: true,
+    },
+    { name: 'next expires', value: (row) => good(row, ({ expires }) => dayOf(expires)), optional: true, rank: 3 },
+    { name: 'for', value: (row) => good(row, hostsOf), optional: true, cut: 'end', rank: 2 },
+    {
+      name: 'trouble',
+      value: (row) => ('problem' in row ? oneLine(row.problem) : ''),
+      style: (_, palette) => palette.red,
+      optional: true,
+      cut: 'end',
+    },
+  ],
+  record: (persona) => ({ type: 'Persona', ...persona }),
+  idField: 'name',
+}
 
 const dayOf = (time: Date | null) => time?.toISOString().slice(0, 10) ?? ''
 const hostsOf = ({ domains, headers }: PersonaRecord) =>

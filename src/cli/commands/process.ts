@@ -3,34 +3,30 @@ import { eachProcess, listProcesses, type ProcessFilters } from '../../db/proces
 import type { ProcessRow } from '../../db/processes.ts'
 import { processRecord } from '../../db/records.ts'
 import { presentRows } from '../../processes/presence.ts'
-import { ago, shortId, TABLE_LINES } from '../format.ts'
+import { ago } from '../format.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
+import { ID, type ListKind } from '../records/list-kind.ts'
+import { type PrintOptions, printerOf } from '../records/print.ts'
 import { cutEnd, cutUrl } from '../screen/fit.ts'
 import { onStdout } from '../screen/palette.ts'
-import { type Column, table } from '../screen/table.ts'
 import { loadWidths, widthOf } from '../screen/width.ts'
-import { printRecord, readerWantsMore, terminal, wantsJson } from '../terminal.ts'
+import { printRecord, terminal, wantsJson } from '../terminal.ts'
 import { type Doing, doingOf, isHook } from './process-doing.ts'
 
 /** What a process is says nothing in fewer columns, nor a URL beside it. */
 const LEAST = { what: 12, url: 24 }
 
 /** `process list`: rows of this machine and data dir, newest first; only live ones unless asked otherwise. */
-export async function processList(options: GlobalOptions, verb: ProcessFilters): Promise<void> {
+export async function processList(options: GlobalOptions, verb: ProcessFilters & PrintOptions): Promise<void> {
+  const printer = printerOf(options, PROCESS, verb)
   await withHome(options, async (home) => {
-    if (wantsJson(options)) {
-      return await eachProcess(home, verb, (row) => {
-        printRecord(processRecord(row))
-        return readerWantsMore()
-      })
-    }
-    const rows = await listProcesses(home, verb, TABLE_LINES + 1)
-    const inWork = await pagesInWork(home.db)
-    const shown = rows.slice(0, TABLE_LINES).map((row) => ({ ...row, ...doingOf(row, inWork) }))
-    const width = process.stdout.columns || 80
-    process.stdout.write(await table(COLUMNS, shown, { width, palette: onStdout }))
-    if (shown.length < rows.length) terminal.say(`these are the newest ${TABLE_LINES}; --json shows all`)
+    const inWork = printer.hasColumns ? await pagesInWork(home.db) : []
+    await printer.list(async (visit, limit) => {
+      const look = (row: ProcessRow) => visit({ ...row, ...doingOf(row, inWork) })
+      if (limit === undefined) return await eachProcess(home, verb, look)
+      for (const row of await listProcesses(home, verb, limit)) if (!(await look(row))) return
+    })
   })
 }
 
@@ -78,15 +74,18 @@ function entry(row: ProcessRow & Doing, urls: readonly string[], branch: string,
     : [line, ...urls.map((each) => `${rest}${cutUrl(each, width - rest.length)}`)]
 }
 
-const COLUMNS: readonly Column<ProcessRow & Doing>[] = [
-  { name: 'pid', value: ({ pid }) => String(pid ?? '-'), right: true },
-  { name: 'what', value: ({ what }) => what, cut: 'end' },
-  { name: 'status', value: ({ status }) => status },
-  { name: 'since', value: ({ since }) => ago(since), right: true, rank: 2 },
-  { name: 'exit', value: exitOf, rank: 3, optional: true },
-  { name: 'id', value: ({ id }) => shortId(id), rank: 1 },
-  { name: 'page', value: pageOf, cut: 'middle', rank: 4, optional: true, below: true },
-]
+const PROCESS: ListKind<ProcessRow & Doing> = {
+  columns: [
+    { name: 'pid', value: ({ pid }) => String(pid ?? '-'), right: true },
+    { name: 'what', value: ({ what }) => what, cut: 'end' },
+    { name: 'status', value: ({ status }) => status },
+    { name: 'since', value: ({ since }) => ago(since), right: true, rank: 2 },
+    { name: 'exit', value: exitOf, rank: 3, optional: true },
+    { ...ID, rank: 1 },
+    { name: 'page', value: pageOf, cut: 'middle', rank: 4, optional: true, below: true },
+  ],
+  record: processRecord,
+}
 
 function pageOf({ pages }: Doing): string {
   return pages.length > 1 ? `${pages.length} pages` : (pages[0]?.url ?? '')

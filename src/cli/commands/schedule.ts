@@ -17,8 +17,9 @@ import { many, shortId } from '../format.ts'
 import { asProcess, openHome, withHome } from '../home.ts'
 import { sayMeanwhile } from '../meanwhile.ts'
 import type { GlobalOptions } from '../options.ts'
-import { onStderr, onStdout } from '../screen/palette.ts'
-import { type Column, table } from '../screen/table.ts'
+import { ID, type ListKind } from '../records/list-kind.ts'
+import { type PrintOptions, printerOf } from '../records/print.ts'
+import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
 import { type ListOptions, takeIn } from '../take-in.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
@@ -63,33 +64,34 @@ export async function scheduleAdd(options: Asked, args: readonly string[], verb:
 }
 
 /** `schedule list` */
-export async function scheduleList(options: GlobalOptions): Promise<void> {
-  await withHome(options, async ({ db }) => {
-    const rows = await listSchedules(db)
-    if (wantsJson(options)) return rows.forEach((row) => void printRecord(scheduleRecord(row)))
-    if (rows.length === 0) return terminal.say('no schedules; schedule add makes one')
-    process.stdout.write(await table(COLUMNS, rows, { width: process.stdout.columns || 80, palette: onStdout }))
-  })
+export async function scheduleList(options: GlobalOptions, verb: PrintOptions): Promise<void> {
+  const printer = printerOf(options, SCHEDULE, verb)
+  await withHome(options, async ({ db }) =>
+    printer.list(await listSchedules(db), 'no schedules; schedule add makes one'),
+  )
 }
 
-const COLUMNS: readonly Column<ListedSchedule>[] = [
-  { name: 'id', value: ({ id }) => shortId(id) },
-  {
-    name: 'next',
-    value: ({ status, next_at, timezone }) => (status === 'paused' ? status : inZone(next_at, timezone)),
-    style: ({ status }, palette) => (status === 'paused' ? palette.yellow : (text) => text),
-  },
-  { name: 'every', value: ({ every }) => oneLine(every), rank: 1 },
-  { name: 'timezone', value: ({ timezone }) => oneLine(timezone), rank: 4 },
-  {
-    name: 'last',
-    value: ({ last_at, timezone }) => (last_at ? inZone(last_at, timezone) : ''),
-    rank: 3,
-    optional: true,
-  },
-  { name: 'what', value: ({ crawl, urls }) => oneLine(crawl.label || urls.split('\n', 1)[0]!), cut: 'middle' },
-  { name: 'message', value: ({ message }) => oneLine(message), cut: 'end', rank: 2, optional: true },
-]
+const SCHEDULE: ListKind<ListedSchedule> = {
+  columns: [
+    ID,
+    {
+      name: 'next',
+      value: ({ status, next_at, timezone }) => (status === 'paused' ? status : inZone(next_at, timezone)),
+      style: ({ status }, palette) => (status === 'paused' ? palette.yellow : (text) => text),
+    },
+    { name: 'every', value: ({ every }) => oneLine(every), rank: 1 },
+    { name: 'timezone', value: ({ timezone }) => oneLine(timezone), rank: 4 },
+    {
+      name: 'last',
+      value: ({ last_at, timezone }) => (last_at ? inZone(last_at, timezone) : ''),
+      rank: 3,
+      optional: true,
+    },
+    { name: 'what', value: ({ crawl, urls }) => oneLine(crawl.label || urls.split('\n', 1)[0]!), cut: 'middle' },
+    { name: 'message', value: ({ message }) => oneLine(message), cut: 'end', rank: 2, optional: true },
+  ],
+  record: scheduleRecord,
+}
 
 type Change = 'pause' | 'resume' | 'run' | 'remove'
 

@@ -8,24 +8,26 @@ import { reconcileCancelled } from '../../workers/repair/reconcile-work.ts'
 import { many } from '../format.ts'
 import { asProcess, withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
-import { onStdout } from '../screen/palette.ts'
-import { type Column, table } from '../screen/table.ts'
+import type { ListKind } from '../records/list-kind.ts'
+import { type PrintOptions, printerOf } from '../records/print.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
 /** `tag list` */
-export async function tagList(options: GlobalOptions): Promise<void> {
-  await withHome(options, async ({ db }) => {
-    const tags = await listTags(db)
-    if (wantsJson(options)) for (const tag of tags) printRecord({ type: 'Tag', ...tag })
-    else if (tags.length === 0) terminal.say('no page has a tag; add --tag gives them some')
-    else process.stdout.write(await table(COLUMNS, tags, { width: process.stdout.columns || 80, palette: onStdout }))
-  })
+export async function tagList(options: GlobalOptions, verb: PrintOptions): Promise<void> {
+  const printer = printerOf(options, TAG, verb)
+  await withHome(options, async ({ db }) =>
+    printer.list(await listTags(db), 'no page has a tag; add --tag gives them some'),
+  )
 }
 
-const COLUMNS: readonly Column<Tag>[] = [
-  { name: 'pages', value: ({ pages }) => String(pages), right: true },
-  { name: 'tag', value: ({ name }) => oneLine(name), cut: 'end' },
-]
+const TAG: ListKind<Tag> = {
+  columns: [
+    { name: 'pages', value: ({ pages }) => String(pages), right: true },
+    { name: 'tag', value: ({ name }) => oneLine(name), cut: 'end' },
+  ],
+  record: (tag) => ({ type: 'Tag', ...tag }),
+  idField: 'name',
+}
 
 /** `tag rename` */
 export async function tagRename(options: GlobalOptions, name: string, newName: string): Promise<void> {
@@ -76,7 +78,7 @@ async function changing(options: GlobalOptions, work: (home: Home) => Promise<re
       const after = await work(home)
       while (await reconcileCancelled(home));
       for (const tag of await listTags(home.db, after)) {
-        if (wantsJson(options)) printRecord({ type: 'Tag', ...tag })
+        if (wantsJson(options)) printRecord(TAG.record(tag))
         else terminal.say(`${tag.name}: ${many(tag.pages, 'page')}`)
       }
     })

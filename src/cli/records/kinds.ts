@@ -9,19 +9,13 @@ import {
   RESULTS,
   SNAPSHOTS,
 } from '../../db/lists/listings.ts'
-import { ago, shortId } from '../format.ts'
+import { ago } from '../format.ts'
 import type { Column } from '../screen/table.ts'
+import { ID, type ListKind } from './list-kind.ts'
 
 /** A model as the command line shows it. */
-export interface Kind<Row extends { readonly id: string }> extends Listing<Row> {
-  readonly columns: readonly Column<Row>[]
-}
+export interface Kind<Row extends { readonly id: string }> extends Listing<Row>, ListKind<Row> {}
 
-const ID = {
-  name: 'id',
-  value: ({ id }: { readonly id: string }) => shortId(id),
-  whole: (row: { readonly id: string }) => row.id,
-}
 const ADDED = { name: 'added', value: (row: { readonly created_at: Date }) => ago(row.created_at), rank: 3 }
 
 /** How a word looks: green is for `archived` alone. */

@@ -4,16 +4,13 @@ import type { Home } from '../../db/home.ts'
 import { eachListed } from '../../db/lists/each-listed.ts'
 import type { Filters, Model } from '../../db/lists/listings.ts'
 import { OUTCOMES } from '../../db/tables.ts'
-import { TABLE_LINES } from '../format.ts'
 import { withHome } from '../home.ts'
 import { commaList, namesOf } from '../names.ts'
 import type { GlobalOptions } from '../options.ts'
 import { onStderr } from '../screen/palette.ts'
-import { readerWantsMore, terminal } from '../terminal.ts'
-import type { PrintOptions } from './formats.ts'
 import { CRAWL, type Kind, SNAPSHOT } from './kinds.ts'
 import { momentOf } from './moment.ts'
-import { printerOf } from './print.ts'
+import { limitOf, type PrintOptions, printerOf } from './print.ts'
 
 /** The filters as they were typed. */
 export interface FilterOptions {
@@ -41,21 +38,11 @@ export async function list<Row extends { readonly id: string }>(
   const query = queryOf(kind, verb)
   const printer = printerOf(options, kind, verb)
   await withHome(options, async (home) => {
-    const { filters, limit } = await query(home)
-    const { each } = printer
-    if (each) {
-      return await eachListed(home.db, kind, { filters, ...(limit && { limit }) }, (row) => {
-        each(row)
-        return readerWantsMore()
-      })
-    }
-    const rows: Row[] = []
-    await eachListed(home.db, kind, { filters, limit: limit ?? TABLE_LINES + 1 }, (row) => rows.push(row) > 0)
-    const shown = limit === undefined ? rows.slice(0, TABLE_LINES) : rows
-    // Headings without a row say nothing.
-    if (rows.length === 0) return terminal.say(nothingFound(kind, Object.keys(filters).length > 0))
-    await printer.all(shown)
-    if (shown.length < rows.length) terminal.say(`these are the newest ${TABLE_LINES}; -n shows more`)
+    const { filters } = await query(home)
+    await printer.list(
+      (visit, limit) => eachListed(home.db, kind, { filters, ...(limit && { limit }) }, visit),
+      nothingFound(kind, Object.keys(filters).length > 0),
+    )
   })
 }
 
@@ -72,7 +59,7 @@ export function queryOf(
   kind: Model,
   verb: FilterOptions,
 ): (home: Home) => Promise<{ readonly filters: Partial<Filters>; readonly limit?: number }> {
-  const limit = verb.n === undefined ? undefined : countOf(verb.n)
+  const limit = limitOf(verb.n)
   const statuses = verb.status === undefined ? undefined : statusesOf(verb.status, kind)
   const outcomes = verb.outcome === undefined ? undefined : outcomesOf(verb.outcome)
   const plugins = verb.plugin === undefined ? undefined : namesOf(verb.plugin, '--plugin')
@@ -107,12 +94,6 @@ function timesOf(verb: FilterOptions): Partial<Filters> {
   if (after && before && after >= before)
     throw new UsageError(`nothing is between --after ${verb.after} and --before ${verb.before}`)
   return { ...(after && { after }), ...(before && { before }) }
-}
-
-function countOf(text: string): number {
-  const count = Number(text)
-  if (/^\d+$/.test(text) && count >= 1 && count <= 2 ** 31) return count
-  throw new UsageError(`-n takes a whole number from 1 on, not "${text}"`)
 }
 
 function statusesOf(text: string, { noun, statuses }: Model): string[] {

@@ -2,94 +2,137 @@ import { csv } from '../../app/export/csv.ts'
 import { oneLine } from '../../base/clean.ts'
 import { UsageError } from '../../base/errors.ts'
 import { own } from '../../base/own.ts'
+import type { Visit } from '../../db/each-row.ts'
+import { TABLE_LINES } from '../format.ts'
 import { commaList } from '../names.ts'
 import type { GlobalOptions } from '../options.ts'
 import { onStdout } from '../screen/palette.ts'
 import { type Column, table } from '../screen/table.ts'
-import { printRecord, printText, wantsJson } from '../terminal.ts'
-import type { Format, PrintOptions } from './formats.ts'
-import type { Kind } from './kinds.ts'
+import { printRecord, printText, readerWantsMore, terminal, wantsJson } from '../terminal.ts'
+import type { ListKind } from './list-kind.ts'
+import type { Format } from './list-options.ts'
 
-/** How rows are shown: one by one as they come, or all as a table. */
-export interface Printer<Row> {
-  readonly format: Format
-  /** Prints one; undefined: tables need all. */
-  readonly each: ((row: Row) => void) | undefined
-  all(rows: readonly Row[]): Promise<void>
+/** How to show rows, as it was typed: see `listOptions`. */
+export interface PrintOptions {
+  readonly n?: string
+  readonly wide?: boolean
+  readonly output?: Format
+  readonly columns?: string
 }
 
-/** Throws UsageError for options that exclude each other. */
-export function printerOf<Row extends { readonly id: string }>(
+/** Rows that are there, or come: newest first, at most `limit`, until `visit` returns false. */
+type Rows<Row> = readonly Row[] | ((visit: Visit<Row>, limit?: number) => Promise<void>)
+
+/** How rows are shown. Throws UsageError for options that exclude each other. */
+export function printerOf<Row>(
   options: GlobalOptions,
-  kind: Kind<Row>,
-  { wide, output, columns }: PrintOptions,
-): Printer<Row> {
+  kind: ListKind<Row>,
+  { n, wide, output, columns }: PrintOptions,
+) {
   if (options.json && output !== undefined && output !== 'jsonl')
     throw new UsageError(`--json and -o ${output} exclude each other`)
+  const limit = limitOf(n)
   const asked = wantsJson(options) && !wide ? 'jsonl' : 'table'
   const format = output ?? (options.json ? 'jsonl' : asked)
   const names = columns === undefined ? undefined : commaList(columns)
   if (names?.length === 0) throw new UsageError('--columns takes names of columns, comma-separated')
-  const each = format === 'table' || format === 'wide' ? undefined : rowPrinter(kind, format, names)
   const isWide = wide === true || format === 'wide'
+  const lines = format === 'table' || format === 'wide' ? undefined : linePrinter(kind, format, names)
+  const all = async (rows: readonly Row[]) => (lines ? lines(rows) : await printTable(kind, rows, isWide, names))
   return {
-    format,
-    each,
-    all: async (rows) => {
-      if (each) return rows.forEach(each)
-      await printTable(kind, rows, { isWide, names })
+    /** Prints all of them. */
+    all,
+    /** May columns be shown, or nothing but records? */
+    hasColumns: !lines || names !== undefined,
+    /**
+     * Prints as many as `-n` says. Without it all; of those that come, only the first in a table.
+     * @param none stands for a table without a row
+     */
+    list: async (rows: Rows<Row>, none?: string) => {
+      const come = typeof rows === 'function' ? rows : undefined
+      const found = typeof rows === 'function' ? [] : rows.slice(0, limit)
+      if (come && lines) {
+        return await come((row) => {
+          lines([row])
+          return readerWantsMore()
+        }, limit)
+      }
+      await come?.((row) => found.push(row) > 0, limit ?? TABLE_LINES + 1)
+      // Headings without a row say nothing.
+      if (found.length === 0 && none !== undefined && !lines) return terminal.say(none)
+      const isCut = come && limit === undefined && found.length > TABLE_LINES
+      await all(isCut ? found.slice(0, TABLE_LINES) : found)
+      if (isCut) terminal.say(`these are the newest ${TABLE_LINES}; -n shows more`)
     },
   }
 }
 
-function rowPrinter<Row extends { readonly id: string }>(
-  kind: Kind<Row>,
-  format: Exclude<Format, 'table' | 'wide'>,
-  names: readonly string[] | undefined,
-): (row: Row) => void {
-  if (format === 'ids') return ({ id }) => printText(`${id}\n`)
-  const fieldsOf = (row: Row) => (names === undefined ? Object.entries(kind.record(row)) : chosen(kind, row, names))
-  if (format === 'jsonl') return (row) => printRecord(Object.fromEntries(fieldsOf(row)))
-  let isFirst = true
-  return (row) => {
-    const fields = fieldsOf(row)
-    if (isFirst) printText(`${fields.map(([name]) => csv(name)).join(',')}\n`)
-    isFirst = false
-    printText(`${fields.map(([, value]) => csv(value)).join(',')}\n`)
+/** What `-n` says. Throws UsageError. */
+export function limitOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const count = Number(text)
+  if (/^\d+$/.test(text) && count >= 1 && count <= 2 ** 31) return count
+  throw new UsageError(`-n takes a whole number from 1 on, not "${text}"`)
+}
+
+type Names = readonly string[] | undefined
+type Fields = Readonly<Record<string, unknown>>
+/** A field of records, or else a column. */
+type Field<Row> = readonly [name: string, value: (row: Row, record: Fields) => unknown]
+
+/** Prints rows as lines, any number at a time. */
+function linePrinter<Row>(kind: ListKind<Row>, format: Format, names: Names): (rows: readonly Row[]) => void {
+  const record = (row: Row) => kind.record(row) as Fields
+  if (format === 'ids')
+    return (rows) => rows.forEach((row) => void printText(`${own(record(row), kind.idField ?? 'id')}\n`))
+  if (format === 'jsonl' && !names) return (rows) => rows.forEach((row) => void printRecord(record(row)))
+  const csvLine = (values: readonly unknown[]) => printText(`${values.map(csv).join(',')}\n`)
+  let fields: readonly Field<Row>[] = []
+  return (rows) => {
+    if (fields.length === 0 && rows.length > 0) {
+      fields = fieldsOf(kind, rows, names)
+      if (format === 'csv') csvLine(fields.map(([name]) => name))
+    }
+    for (const row of rows) {
+      const its = record(row)
+      const values = fields.map(([name, value]) => [name, value(row, its)] as const)
+      if (format === 'csv') csvLine(values.map(([, value]) => value))
+      else printRecord(Object.fromEntries(values))
+    }
   }
 }
 
-/** Fields of the record, or else columns of the table. Throws UsageError for what is neither. */
-function chosen<Row extends { readonly id: string }>(
-  kind: Kind<Row>,
-  row: Row,
-  names: readonly string[],
-): [string, unknown][] {
-  const record = kind.record(row) as Readonly<Record<string, unknown>>
-  return names.map((name) => {
-    if (Object.hasOwn(record, name)) return [name, own(record, name)]
+/** All fields of the records of these rows, or those with these names; else columns. Throws UsageError. */
+function fieldsOf<Row>(kind: ListKind<Row>, rows: readonly Row[], names: Names): Field<Row>[] {
+  const fields = new Set(rows.flatMap((row) => Object.keys(kind.record(row))))
+  return (names ?? [...fields]).map((name) => {
+    // Without a row nobody knows what there is.
+    if (fields.has(name) || rows.length === 0) return [name, (_row, record) => own(record, name)]
     const column = kind.columns.find((each) => each.name === name)
-    if (column) return [name, column.value(row)]
-    const known = new Set([...kind.columns.map((each) => each.name), ...Object.keys(record)])
+    if (column) return [name, column.value]
+    const known = new Set([...kind.columns.map((each) => each.name), ...fields])
     throw new UsageError(`there is no column "${name}"`, `there are: ${[...known].join(', ')}`)
   })
 }
 
-async function printTable<Row extends { readonly id: string }>(
-  kind: Kind<Row>,
+async function printTable<Row>(
+  kind: ListKind<Row>,
   rows: readonly Row[],
-  { isWide, names }: { readonly isWide: boolean; readonly names: readonly string[] | undefined },
+  isWide: boolean,
+  names: Names,
 ): Promise<void> {
   const cut = process.stdout.isTTY && !isWide
   const width = cut ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY
-  const shown = names?.map((name) => columnOf(kind, name)) ?? kind.columns.filter(({ wide }) => isWide || !wide)
+  const shown = names
+    ? fieldsOf(kind, rows, names).map((field) => columnOf(kind, field))
+    : kind.columns.filter(({ wide }) => isWide || !wide)
   const columns = isWide ? shown.map((column) => ({ ...column, value: column.whole ?? column.value })) : shown
   process.stdout.write(await table(columns, rows, { width, palette: onStdout }))
 }
 
-function columnOf<Row extends { readonly id: string }>(kind: Kind<Row>, name: string): Column<Row> {
+function columnOf<Row>(kind: ListKind<Row>, [name, value]: Field<Row>): Column<Row> {
   const column = kind.columns.find((each) => each.name === name)
-  return column ?? { name, value: (row) => shownField(chosen(kind, row, [name])[0]![1]), cut: 'middle' }
+  return column ?? { name, value: (row) => shownField(value(row, kind.record(row) as Fields)), cut: 'middle' }
 }
 
 function shownField(value: unknown): string {

@@ -4,8 +4,8 @@ import type { GlobalOptions } from '../options.ts'
 import type { Asked } from '../settings.ts'
 import { collect, type Verb, verb } from '../verb.ts'
 import type { RetryOptions } from './change.ts'
-import { FORMATS } from './formats.ts'
 import type { ListOptions } from './list.ts'
+import { listOptions } from './list-options.ts'
 import type { RemoveOptions } from './remove.ts'
 
 const IDS = 'whole, or its first or last digits, at least 6; none or -: from stdin, records or one a line'
@@ -109,7 +109,6 @@ export function filterOptions(command: Verb, noun: string): Verb {
       'only what was added at this time or later: 2026-11-01, 2026-11-01T08:30 (UTC), or an age: 7d',
     )
     .option('--before <when>', 'only what was added before this time')
-    .option('-n <count>', 'at most so many')
 }
 
 function registerReading(group: Command, load: () => Promise<Reading>, globals: () => Promise<GlobalOptions>): void {
@@ -119,11 +118,9 @@ function registerReading(group: Command, load: () => Promise<Reading>, globals: 
     `archivebox-ts ${noun} list --url__icontains example.com --tag news --json`,
     `archivebox-ts ${noun} list --columns id,status,${noun === 'crawl' ? 'urls' : 'url'} -o csv`,
   ])
-  filterOptions(list, noun)
-    .option('--wide', 'whole ids, every column, nothing cut')
-    .addOption(new Option('-o, --output <format>', 'how to show them').choices(FORMATS))
-    .option('--columns <names>', 'only these: columns of the table, or fields of the records, comma-separated')
-    .action(async (options: ListOptions) => (await load()).list(await globals(), [], options))
+  listOptions(filterOptions(list, noun)).action(async (options: ListOptions) =>
+    (await load()).list(await globals(), [], options),
+  )
   verb(group, 'show', 'every field', [`archivebox-ts ${noun} show 9c41d2e7`])
     .argument('<id...>', 'whole, or its first or last digits, at least 6')
     .action(async (ids: string[], options: object) => (await load()).show(await globals(), ids, options))

@@ -1,21 +1,22 @@
 import type { Command } from 'commander'
 import { CONFIG_FILE } from '../../base/config-file.ts'
+import { listOptions } from '../records/list-options.ts'
 import type { Asked } from '../settings.ts'
 import { verb } from '../verb.ts'
 
 /** `config`: reads and changes settings. Wrong ones do not keep it from being used. */
 export function registerConfig(root: Command, asked: () => Promise<Asked>): void {
   const group = verb(root, 'config', 'settings: their values, where those come from, and archivebox.toml')
-  verb(group, 'list', 'all settings with their values, and what gave them those', [
+  const list = verb(group, 'list', 'all settings with their values, and what gave them those', [
     'archivebox-ts config list',
     'archivebox-ts config list --changed',
     'archivebox-ts config list wget timeout',
   ])
     .argument('[word...]', 'only those with one of these in their names')
     .option('--changed', 'only those that are not at their default')
-    .action(async (words: string[], options: object) =>
-      (await import('../commands/config.ts')).configList(await asked(), words, options),
-    )
+  listOptions(list).action(async (words: string[], options: object) =>
+    (await import('../commands/config.ts')).configList(await asked(), words, options),
+  )
   verb(group, 'get', 'what a setting is, takes and means', [
     'archivebox-ts config get TIMEOUT',
     'archivebox-ts config get --value MAX_SNAPSHOT_WORKERS',

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { GlobalOptions } from '../options.ts'
+import { listOptions } from '../records/list-options.ts'
 import type { Asked } from '../settings.ts'
 import { verb } from '../verb.ts'
 
@@ -11,9 +12,11 @@ export function registerMachine(
 ): void {
   const load = () => import('../commands/machine.ts')
   const group = verb(root, 'machine', 'the machines that have worked on this database')
-  verb(group, 'list', 'all of them: what runs on each, and when it was heard of last', [
-    'archivebox-ts machine list',
-  ]).action(async () => (await load()).machineList(await globals()))
+  listOptions(
+    verb(group, 'list', 'all of them: what runs on each, and when it was heard of last', [
+      'archivebox-ts machine list',
+    ]),
+  ).action(async (options: object) => (await load()).machineList(await globals(), options))
   verb(group, 'show', 'this one, or others: settings, and the programs that plugins asked for there', [
     'archivebox-ts machine show',
     'archivebox-ts machine show 9c41d2e7',

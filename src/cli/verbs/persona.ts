@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { listOptions } from '../records/list-options.ts'
 import type { Asked } from '../settings.ts'
 import { verb } from '../verb.ts'
 
@@ -6,9 +7,9 @@ import { verb } from '../verb.ts'
 export function registerPersona(root: Command, asked: () => Promise<Asked>): void {
   const load = () => import('../commands/persona.ts')
   const group = verb(root, 'persona', 'personas: logins, headers and settings with which pages are visited')
-  verb(group, 'list', 'all of them, and which of their cookies have expired', ['archivebox-ts persona list']).action(
-    async () => (await load()).personaList(await asked()),
-  )
+  listOptions(
+    verb(group, 'list', 'all of them, and which of their cookies have expired', ['archivebox-ts persona list']),
+  ).action(async (options: object) => (await load()).personaList(await asked(), options))
   verb(group, 'new', 'make one', [
     'archivebox-ts persona new Reader',
     'archivebox-ts persona new Berlin ACCEPT_LANGUAGE=de-DE CHROME_TIMEZONE=Europe/Berlin',

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { PluginRunOptions } from '../commands/plugin-run.ts'
+import { listOptions } from '../records/list-options.ts'
 import type { Asked } from '../settings.ts'
 import { collect, verb } from '../verb.ts'
 
@@ -7,12 +8,11 @@ import { collect, verb } from '../verb.ts'
 export function registerPlugin(root: Command, asked: () => Promise<Asked>): void {
   const load = () => import('../commands/plugin.ts')
   const group = verb(root, 'plugin', 'plugins: what they make and need, trying one, writing one')
-  verb(group, 'list', 'all plugins, in the order in which they run', [
+  const list = verb(group, 'list', 'all plugins, in the order in which they run', [
     'archivebox-ts plugin list',
     'archivebox-ts plugin list --lacking',
-  ])
-    .option('--lacking', 'only those that lack something on this machine')
-    .action(async (options: object) => (await load()).pluginList(await asked(), options))
+  ]).option('--lacking', 'only those that lack something on this machine')
+  listOptions(list).action(async (options: object) => (await load()).pluginList(await asked(), options))
   verb(group, 'show', 'all about one', ['archivebox-ts plugin show wget'])
     .argument('<name...>')
     .action(async (names: string[]) => (await load()).pluginShow(await asked(), names))

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import { FORMATS } from '../../importers/formats.ts'
 import type { ScheduleOptions } from '../commands/schedule.ts'
 import type { GlobalOptions } from '../options.ts'
+import { listOptions } from '../records/list-options.ts'
 import { limitOptions } from '../records/register.ts'
 import type { Asked } from '../settings.ts'
 import { verb } from '../verb.ts'
@@ -34,10 +35,12 @@ export function registerSchedule(
     .action(async (urls: string[], options: ScheduleOptions) =>
       (await load()).scheduleAdd(await asked(), urls, options),
     )
-  verb(schedules, 'list', 'schedules, the one that is due first at the top', [
-    'archivebox-ts schedule list',
-    'archivebox-ts schedule list --json',
-  ]).action(async () => (await load()).scheduleList(await globals()))
+  listOptions(
+    verb(schedules, 'list', 'schedules, the one that is due first at the top', [
+      'archivebox-ts schedule list',
+      'archivebox-ts schedule list --json',
+    ]),
+  ).action(async (options: object) => (await load()).scheduleList(await globals(), options))
   for (const [name, description] of [
     ['pause', 'make no more crawls until it is resumed'],
     ['resume', 'go on with what was paused, from the next time on'],

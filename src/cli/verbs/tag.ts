@@ -1,13 +1,14 @@
 import type { Command } from 'commander'
 import type { GlobalOptions } from '../options.ts'
+import { listOptions } from '../records/list-options.ts'
 import { verb } from '../verb.ts'
 
 /** `tag` and its verbs. */
 export function registerTag(root: Command, globals: () => Promise<GlobalOptions>): void {
   const load = async () => await import('../commands/tag.ts')
   const tags = verb(root, 'tag', 'the tags of pages')
-  verb(tags, 'list', 'tags, and how many pages have them', ['archivebox-ts tag list']).action(async () =>
-    (await load()).tagList(await globals()),
+  listOptions(verb(tags, 'list', 'tags, and how many pages have them', ['archivebox-ts tag list'])).action(
+    async (options: object) => (await load()).tagList(await globals(), options),
   )
   verb(tags, 'rename', 'give a tag another name', ['archivebox-ts tag rename to-read read'])
     .argument('<name>')
