@@ -201,28 +201,4 @@ describe('without a terminal', () => {
     expect(await table({ NO_COLOR: '', FORCE_COLOR: '0' })).not.toContain('\u001b')
     expect(await table({ NO_COLOR: '' })).not.toContain('\u001b')
   })
-
-  it('a list is shown in any format, with any columns', async () => {
-    const home = await homes.make()
-    await home.add('--plugins', 'html', '--tag', 'a,b', `${site.url}/?x="1",2`)
-    await home.run(['run', '--exit-on-idle'])
-    const list = async (...args: string[]) => await home.run(['snapshot', 'list', ...args])
-    const [{ id, url }] = lines((await list()).stdout).map((line) => JSON.parse(line) as Record<string, string>) as [
-      Record<string, string>,
-    ]
-    expect((await list('-o', 'ids')).stdout).toBe(`${id}\n`)
-    expect((await list('-o', 'csv', '--columns', 'depth,url,tags')).stdout).toBe(
-      `depth,url,tags\n0,"${url!.replaceAll('"', '""')}","[""a"",""b""]"\n`,
-    )
-    expect((await list('--json', '--columns', 'depth,outcome')).stdout).toBe('{"depth":0,"outcome":"archived"}\n')
-    expect((await list('--wide')).stdout).toContain(`${id}  archived`)
-    expect((await list('-o', 'table', '--columns', 'id,crawl_id')).stdout).toMatch(
-      /^id +crawl_id\n[0-9a-f]{8} {2}[-0-9a-f]{36}\n$/,
-    )
-    expect(await list('--columns', 'nonsense')).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/there is no column "nonsense"[\s\S]*there are: id, outcome/),
-    })
-    expect(await list('--json', '-o', 'csv')).toMatchObject({ code: 2 })
-  })
 })
