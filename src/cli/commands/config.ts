@@ -5,9 +5,9 @@ import { written } from '../../base/config-file.ts'
 import { openDataDir } from '../../base/data-dir.ts'
 import { Problems } from '../../base/problems.ts'
 import { knownName } from '../edit-settings.ts'
-import type { ListKind } from '../records/list-kind.ts'
 import { type PrintOptions, printerOf } from '../records/print.ts'
 import { onStderr, onStdout } from '../screen/palette.ts'
+import type { Column } from '../screen/table.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
@@ -15,7 +15,7 @@ type ListOptions = PrintOptions & { changed?: boolean }
 
 /** `config list [WORD...]`: settings with their values, and where those come from. */
 export async function configList(asked: Asked, words: readonly string[], verb: ListOptions): Promise<void> {
-  const printer = printerOf(asked, kindFor(asked), verb)
+  const printer = printerOf(asked, { columns: columnsFor(asked), idField: 'key' }, verb)
   openDataDir(asked.dataDir, 'never')
   sayWhatIsWrong(asked.problems)
   const has = (key: string) => words.length === 0 || words.some((word) => key.includes(word.toUpperCase()))
@@ -59,24 +59,20 @@ const SET_BY: Readonly<Record<Setter, string>> = {
   machine: 'a machine: the environment, machine set, config set',
 }
 
-function kindFor(asked: Asked): ListKind<SettingRecord> {
+function columnsFor(asked: Asked): readonly Column<SettingRecord>[] {
   const isDefault = ({ source }: SettingRecord) => source === 'default'
-  return {
-    columns: [
-      { name: 'key', value: ({ key }) => key },
-      {
-        name: 'value',
-        value: (record) => (record.value === null ? standard(asked, record) : shown(record.value)),
-        cut: 'end',
-        style: (record, palette) => (isDefault(record) ? palette.dim : String),
-      },
-      { name: 'source', value: ({ source }) => source, rank: 1 },
-      { name: 'set by', value: ({ set_by }) => set_by, rank: 3 },
-      { name: 'default', value: (record) => (isDefault(record) ? '' : standard(asked, record)), cut: 'end', rank: 2 },
-    ],
-    record: (setting) => setting,
-    idField: 'key',
-  }
+  return [
+    { name: 'key', value: ({ key }) => key },
+    {
+      name: 'value',
+      value: (record) => (record.value === null ? standard(asked, record) : shown(record.value)),
+      cut: 'end',
+      style: (record, palette) => (isDefault(record) ? palette.dim : String),
+    },
+    { name: 'source', value: ({ source }) => source, rank: 1 },
+    { name: 'set by', value: ({ set_by }) => set_by, rank: 3 },
+    { name: 'default', value: (record) => (isDefault(record) ? '' : standard(asked, record)), cut: 'end', rank: 2 },
+  ]
 }
 
 function inFull(asked: Asked, record: SettingRecord): string {

@@ -7,14 +7,15 @@ import { type ListedMachine, machines } from '../../db/machines.ts'
 import { ago } from '../format.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
-import { ID, type ListKind } from '../records/list-kind.ts'
+import { ID } from '../records/list-kind.ts'
 import { type PrintOptions, printerOf } from '../records/print.ts'
 import { onStdout } from '../screen/palette.ts'
+import type { Column } from '../screen/table.ts'
 import { printRecord, wantsJson } from '../terminal.ts'
 
 /** `machine list`: every machine that has worked on this database. */
 export async function machineList(options: GlobalOptions, verb: PrintOptions): Promise<void> {
-  const printer = printerOf(options, MACHINE, verb)
+  const printer = printerOf(options, { columns: COLUMNS }, verb)
   await withHome(options, async (home) =>
     printer.list((await machines(home.db)).map((machine) => record(machine, home))),
   )
@@ -23,8 +24,7 @@ export async function machineList(options: GlobalOptions, verb: PrintOptions): P
 /** `machine show [ID...]`: each with its settings and the programs that were looked for on it. */
 export async function machineShow(options: GlobalOptions, given: readonly string[]): Promise<void> {
   await withHome(options, async (home) => {
-    const ids =
-      given.length === 0 ? [home.machineId] : await findIds(home, { noun: 'machine', table: 'machine' }, given)
+    const ids = given.length === 0 ? [home.machineId] : await findIds(home, MACHINE, given)
     for (const machine of (await machines(home.db)).filter(({ id }) => ids.includes(id))) {
       const programs = (await binariesOf(home.db, machine.id)).map(({ name, status, abspath, version, message }) => ({
         name,
@@ -39,6 +39,8 @@ export async function machineShow(options: GlobalOptions, given: readonly string
     }
   })
 }
+
+const MACHINE = { noun: 'machine', table: 'machine' } as const
 
 /** Its own settings as written; secrets as `***`. */
 async function settingsOf({ guid }: ListedMachine, { dataDir, known }: GlobalOptions) {
@@ -63,22 +65,19 @@ function record(machine: ListedMachine, home: Home) {
   } as const
 }
 
-const MACHINE: ListKind<ReturnType<typeof record>> = {
-  columns: [
-    { name: 'machine', value: ({ hostname, here }) => `${oneLine(hostname)}${here ? ' (here)' : ''}`, cut: 'end' },
-    { name: 'system', value: ({ os_platform, os_arch }) => `${os_platform} ${os_arch}`, rank: 3 },
-    { name: 'processes', value: ({ processes }) => String(processes), right: true, rank: 2 },
-    { name: 'runner', value: ({ runner }) => (runner ? 'leads' : '-'), rank: 1 },
-    {
-      name: 'heard of',
-      value: (each) => (each.heartbeat_at ? `${ago(each.heartbeat_at)} ago` : '-'),
-      right: true,
-      rank: 4,
-    },
-    ID,
-  ],
-  record: (machine) => machine,
-}
+const COLUMNS: readonly Column<ReturnType<typeof record>>[] = [
+  { name: 'machine', value: ({ hostname, here }) => `${oneLine(hostname)}${here ? ' (here)' : ''}`, cut: 'end' },
+  { name: 'system', value: ({ os_platform, os_arch }) => `${os_platform} ${os_arch}`, rank: 3 },
+  { name: 'processes', value: ({ processes }) => String(processes), right: true, rank: 2 },
+  { name: 'runner', value: ({ runner }) => (runner ? 'leads' : '-'), rank: 1 },
+  {
+    name: 'heard of',
+    value: (each) => (each.heartbeat_at ? `${ago(each.heartbeat_at)} ago` : '-'),
+    right: true,
+    rank: 4,
+  },
+  ID,
+]
 
 type Shown = ReturnType<typeof record> & {
   readonly settings: Readonly<Record<string, string>>

@@ -7,51 +7,46 @@ import type { Persona } from '../../base/persona/persona.ts'
 import { many } from '../format.ts'
 import { personasOf } from '../persona/find.ts'
 import { personaSettings } from '../persona/settings.ts'
-import type { ListKind } from '../records/list-kind.ts'
 import { type PrintOptions, printerOf } from '../records/print.ts'
 import { onStdout } from '../screen/palette.ts'
+import type { Column } from '../screen/table.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
 /** `persona list` */
 export async function personaList(asked: Asked, verb: PrintOptions): Promise<void> {
-  const printer = printerOf(asked, PERSONA, verb)
+  const printer = printerOf(asked, { columns: COLUMNS, idField: 'name' }, verb)
   const { personas, active } = personasOf(asked)
-  const all = (await allPersonas(personas)).map((each) => ('problem' in each ? each : personaRecord(each, active)))
+  const all = (await allPersonas(personas)).map(
+    (each): Row => ('problem' in each ? { type: 'Persona', ...each } : personaRecord(each, active)),
+  )
   await printer.list(all, 'no persona yet; persona login NAME URL makes one, and so does persona new NAME')
 }
 
-type Row = PersonaRecord | BrokenPersona
+type Row = PersonaRecord | (Pick<PersonaRecord, 'type'> & BrokenPersona)
 
 const good = (row: Row, text: (record: PersonaRecord) => string) => ('problem' in row ? '' : text(row))
 
-const PERSONA: ListKind<Row> = {
-  columns: [
-    {
-      name: 'persona',
-      value: (row) => `${oneLine(row.name)}${good(row, ({ active }) => (active ? ' (active)' : ''))}`,
-    },
-    { name: 'cookies', value: (row) => good(row, ({ cookies }) => String(cookies)), right: true, rank: 1 },
-    {
-      name: 'expired',
-      value: (row) => good(row, ({ expired }) => (expired > 0 ? String(expired) : '')),
-      style: (_, palette) => palette.yellow,
-      right: true,
-      optional: true,
-    },
-    { name: 'next expires', value: (row) => good(row, ({ expires }) => dayOf(expires)), optional: true, rank: 3 },
-    { name: 'for', value: (row) => good(row, hostsOf), optional: true, cut: 'end', rank: 2 },
-    {
-      name: 'trouble',
-      value: (row) => ('problem' in row ? oneLine(row.problem) : ''),
-      style: (_, palette) => palette.red,
-      optional: true,
-      cut: 'end',
-    },
-  ],
-  record: (persona) => ({ type: 'Persona', ...persona }),
-  idField: 'name',
-}
+const COLUMNS: readonly Column<Row>[] = [
+  { name: 'persona', value: (row) => `${oneLine(row.name)}${good(row, ({ active }) => (active ? ' (active)' : ''))}` },
+  { name: 'cookies', value: (row) => good(row, ({ cookies }) => String(cookies)), right: true, rank: 1 },
+  {
+    name: 'expired',
+    value: (row) => good(row, ({ expired }) => (expired > 0 ? String(expired) : '')),
+    style: (_, palette) => palette.yellow,
+    right: true,
+    optional: true,
+  },
+  { name: 'next expires', value: (row) => good(row, ({ expires }) => dayOf(expires)), optional: true, rank: 3 },
+  { name: 'for', value: (row) => good(row, hostsOf), optional: true, cut: 'end', rank: 2 },
+  {
+    name: 'trouble',
+    value: (row) => ('problem' in row ? oneLine(row.problem) : ''),
+    style: (_, palette) => palette.red,
+    optional: true,
+    cut: 'end',
+  },
+]
 
 const dayOf = (time: Date | null) => time?.toISOString().slice(0, 10) ?? ''
 const hostsOf = ({ domains, headers }: PersonaRecord) =>

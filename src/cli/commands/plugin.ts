@@ -7,15 +7,15 @@ import { closest } from '../../base/near-miss.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import type { Plugin } from '../../hooks/discover.ts'
 import { sayMeanwhile } from '../meanwhile.ts'
-import type { ListKind } from '../records/list-kind.ts'
 import { type PrintOptions, printerOf } from '../records/print.ts'
 import { onStdout } from '../screen/palette.ts'
+import type { Column } from '../screen/table.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
 /** `plugin list`: every plugin in the order in which they run: whether it is on, what it makes, needs and lacks. */
 export async function pluginList(asked: Asked, verb: PrintOptions & { lacking?: boolean }): Promise<void> {
-  const printer = printerOf(asked, PLUGIN, verb)
+  const printer = printerOf(asked, { columns: COLUMNS, idField: 'name' }, verb)
   const { plugins, texts } = here(asked)
   const versionAt = askingOnce(texts)
   const records = await Promise.all(plugins.map((plugin) => pluginRecord(plugin, plugins, texts, versionAt)))
@@ -71,29 +71,25 @@ export function named(plugins: readonly Plugin[], names: readonly string[]): Plu
 const eventOf = ({ event, name, background }: PluginRecord['hooks'][number]) =>
   `${/^on_\w+?__(\d+)/.exec(name)?.[1] ?? ''} ${event}${background ? ' (background)' : ''}`.trim()
 
-const PLUGIN: ListKind<PluginRecord> = {
-  columns: [
-    { name: 'plugin', value: ({ name }) => oneLine(name) },
-    {
-      name: 'on',
-      value: ({ enabled }) => (enabled ? 'yes' : 'no'),
-      style: ({ enabled }, palette) => (enabled ? String : palette.dim),
-    },
-    { name: 'hooks', value: ({ hooks }) => hooks.map(eventOf).join(', '), cut: 'end', rank: 5 },
-    { name: 'makes', value: ({ description }) => oneLine(description), cut: 'end', rank: 2 },
-    { name: 'needs', value: needsOf, optional: true, cut: 'end', rank: 4 },
-    {
-      name: 'lacks',
-      value: ({ lacks }) => oneLine(lacks.join('; ')),
-      optional: true,
-      cut: 'end',
-      rank: 1,
-      style: (_, palette) => palette.yellow,
-    },
-  ],
-  record: (plugin) => plugin,
-  idField: 'name',
-}
+const COLUMNS: readonly Column<PluginRecord>[] = [
+  { name: 'plugin', value: ({ name }) => oneLine(name) },
+  {
+    name: 'on',
+    value: ({ enabled }) => (enabled ? 'yes' : 'no'),
+    style: ({ enabled }, palette) => (enabled ? String : palette.dim),
+  },
+  { name: 'hooks', value: ({ hooks }) => hooks.map(eventOf).join(', '), cut: 'end', rank: 5 },
+  { name: 'makes', value: ({ description }) => oneLine(description), cut: 'end', rank: 2 },
+  { name: 'needs', value: needsOf, optional: true, cut: 'end', rank: 4 },
+  {
+    name: 'lacks',
+    value: ({ lacks }) => oneLine(lacks.join('; ')),
+    optional: true,
+    cut: 'end',
+    rank: 1,
+    style: (_, palette) => palette.yellow,
+  },
+]
 
 function needsOf({ needs: { plugins, programs } }: PluginRecord): string {
   return oneLine([...plugins, ...programs.map(({ name }) => name)].join(', '))

@@ -6,10 +6,11 @@ import { presentRows } from '../../processes/presence.ts'
 import { ago } from '../format.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
-import { ID, type ListKind } from '../records/list-kind.ts'
+import { ID } from '../records/list-kind.ts'
 import { type PrintOptions, printerOf } from '../records/print.ts'
 import { cutEnd, cutUrl } from '../screen/fit.ts'
 import { onStdout } from '../screen/palette.ts'
+import type { Column } from '../screen/table.ts'
 import { loadWidths, widthOf } from '../screen/width.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 import { type Doing, doingOf, isHook } from './process-doing.ts'
@@ -19,7 +20,7 @@ const LEAST = { what: 12, url: 24 }
 
 /** `process list`: rows of this machine and data dir, newest first; only live ones unless asked otherwise. */
 export async function processList(options: GlobalOptions, verb: ProcessFilters & PrintOptions): Promise<void> {
-  const printer = printerOf(options, PROCESS, verb)
+  const printer = printerOf(options, { columns: COLUMNS, record: processRecord }, verb)
   await withHome(options, async (home) => {
     const inWork = printer.hasColumns ? await pagesInWork(home.db) : []
     await printer.list(async (visit, limit) => {
@@ -74,18 +75,15 @@ function entry(row: ProcessRow & Doing, urls: readonly string[], branch: string,
     : [line, ...urls.map((each) => `${rest}${cutUrl(each, width - rest.length)}`)]
 }
 
-const PROCESS: ListKind<ProcessRow & Doing> = {
-  columns: [
-    { name: 'pid', value: ({ pid }) => String(pid ?? '-'), right: true },
-    { name: 'what', value: ({ what }) => what, cut: 'end' },
-    { name: 'status', value: ({ status }) => status },
-    { name: 'since', value: ({ since }) => ago(since), right: true, rank: 2 },
-    { name: 'exit', value: exitOf, rank: 3, optional: true },
-    { ...ID, rank: 1 },
-    { name: 'page', value: pageOf, cut: 'middle', rank: 4, optional: true, below: true },
-  ],
-  record: processRecord,
-}
+const COLUMNS: readonly Column<ProcessRow & Doing>[] = [
+  { name: 'pid', value: ({ pid }) => String(pid ?? '-'), right: true },
+  { name: 'what', value: ({ what }) => what, cut: 'end' },
+  { name: 'status', value: ({ status }) => status },
+  { name: 'since', value: ({ since }) => ago(since), right: true, rank: 2 },
+  { name: 'exit', value: exitOf, rank: 3, optional: true },
+  { ...ID, rank: 1 },
+  { name: 'page', value: pageOf, cut: 'middle', rank: 4, optional: true, below: true },
+]
 
 function pageOf({ pages }: Doing): string {
   return pages.length > 1 ? `${pages.length} pages` : (pages[0]?.url ?? '')

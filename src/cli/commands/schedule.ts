@@ -17,9 +17,10 @@ import { many, shortId } from '../format.ts'
 import { asProcess, openHome, withHome } from '../home.ts'
 import { sayMeanwhile } from '../meanwhile.ts'
 import type { GlobalOptions } from '../options.ts'
-import { ID, type ListKind } from '../records/list-kind.ts'
+import { ID } from '../records/list-kind.ts'
 import { type PrintOptions, printerOf } from '../records/print.ts'
 import { onStderr } from '../screen/palette.ts'
+import type { Column } from '../screen/table.ts'
 import type { Asked } from '../settings.ts'
 import { type ListOptions, takeIn } from '../take-in.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
@@ -65,33 +66,30 @@ export async function scheduleAdd(options: Asked, args: readonly string[], verb:
 
 /** `schedule list` */
 export async function scheduleList(options: GlobalOptions, verb: PrintOptions): Promise<void> {
-  const printer = printerOf(options, SCHEDULE, verb)
+  const printer = printerOf(options, { columns: COLUMNS, record: scheduleRecord }, verb)
   await withHome(options, async ({ db }) =>
     printer.list(await listSchedules(db), 'no schedules; schedule add makes one'),
   )
 }
 
-const SCHEDULE: ListKind<ListedSchedule> = {
-  columns: [
-    ID,
-    {
-      name: 'next',
-      value: ({ status, next_at, timezone }) => (status === 'paused' ? status : inZone(next_at, timezone)),
-      style: ({ status }, palette) => (status === 'paused' ? palette.yellow : (text) => text),
-    },
-    { name: 'every', value: ({ every }) => oneLine(every), rank: 1 },
-    { name: 'timezone', value: ({ timezone }) => oneLine(timezone), rank: 4 },
-    {
-      name: 'last',
-      value: ({ last_at, timezone }) => (last_at ? inZone(last_at, timezone) : ''),
-      rank: 3,
-      optional: true,
-    },
-    { name: 'what', value: ({ crawl, urls }) => oneLine(crawl.label || urls.split('\n', 1)[0]!), cut: 'middle' },
-    { name: 'message', value: ({ message }) => oneLine(message), cut: 'end', rank: 2, optional: true },
-  ],
-  record: scheduleRecord,
-}
+const COLUMNS: readonly Column<ListedSchedule>[] = [
+  ID,
+  {
+    name: 'next',
+    value: ({ status, next_at, timezone }) => (status === 'paused' ? status : inZone(next_at, timezone)),
+    style: ({ status }, palette) => (status === 'paused' ? palette.yellow : (text) => text),
+  },
+  { name: 'every', value: ({ every }) => oneLine(every), rank: 1 },
+  { name: 'timezone', value: ({ timezone }) => oneLine(timezone), rank: 4 },
+  {
+    name: 'last',
+    value: ({ last_at, timezone }) => (last_at ? inZone(last_at, timezone) : ''),
+    rank: 3,
+    optional: true,
+  },
+  { name: 'what', value: ({ crawl, urls }) => oneLine(crawl.label || urls.split('\n', 1)[0]!), cut: 'middle' },
+  { name: 'message', value: ({ message }) => oneLine(message), cut: 'end', rank: 2, optional: true },
+]
 
 type Change = 'pause' | 'resume' | 'run' | 'remove'
 

@@ -8,26 +8,24 @@ import { reconcileCancelled } from '../../workers/repair/reconcile-work.ts'
 import { many } from '../format.ts'
 import { asProcess, withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
-import type { ListKind } from '../records/list-kind.ts'
 import { type PrintOptions, printerOf } from '../records/print.ts'
+import type { Column } from '../screen/table.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
 /** `tag list` */
 export async function tagList(options: GlobalOptions, verb: PrintOptions): Promise<void> {
-  const printer = printerOf(options, TAG, verb)
+  const printer = printerOf(options, { columns: COLUMNS, record: tagRecord, idField: 'name' }, verb)
   await withHome(options, async ({ db }) =>
     printer.list(await listTags(db), 'no page has a tag; add --tag gives them some'),
   )
 }
 
-const TAG: ListKind<Tag> = {
-  columns: [
-    { name: 'pages', value: ({ pages }) => String(pages), right: true },
-    { name: 'tag', value: ({ name }) => oneLine(name), cut: 'end' },
-  ],
-  record: (tag) => ({ type: 'Tag', ...tag }),
-  idField: 'name',
-}
+const tagRecord = (tag: Tag) => ({ type: 'Tag', ...tag })
+
+const COLUMNS: readonly Column<Tag>[] = [
+  { name: 'pages', value: ({ pages }) => String(pages), right: true },
+  { name: 'tag', value: ({ name }) => oneLine(name), cut: 'end' },
+]
 
 /** `tag rename` */
 export async function tagRename(options: GlobalOptions, name: string, newName: string): Promise<void> {
@@ -78,7 +76,7 @@ async function changing(options: GlobalOptions, work: (home: Home) => Promise<re
       const after = await work(home)
       while (await reconcileCancelled(home));
       for (const tag of await listTags(home.db, after)) {
-        if (wantsJson(options)) printRecord(TAG.record(tag))
+        if (wantsJson(options)) printRecord(tagRecord(tag))
         else terminal.say(`${tag.name}: ${many(tag.pages, 'page')}`)
       }
     })

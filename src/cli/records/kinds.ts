@@ -14,7 +14,7 @@ import type { Column } from '../screen/table.ts'
 import { ID, type ListKind } from './list-kind.ts'
 
 /** A model as the command line shows it. */
-export interface Kind<Row extends { readonly id: string }> extends Listing<Row>, ListKind<Row> {}
+export type Kind<Row extends { readonly id: string }> = Listing<Row> & ListKind<Row>
 
 const ADDED = { name: 'added', value: (row: { readonly created_at: Date }) => ago(row.created_at), rank: 3 }
 

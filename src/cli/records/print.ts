@@ -80,12 +80,13 @@ type Fields = Readonly<Record<string, unknown>>
 /** A field of records, or else a column. */
 type Field<Row> = readonly [name: string, value: (row: Row, record: Fields) => unknown]
 
+const recordOf = <Row>(kind: ListKind<Row>, row: Row) => (kind.record?.(row) ?? row) as Fields
+
 /** Prints rows as lines, any number at a time. */
 function linePrinter<Row>(kind: ListKind<Row>, format: Format, names: Names): (rows: readonly Row[]) => void {
-  const record = (row: Row) => kind.record(row) as Fields
   if (format === 'ids')
-    return (rows) => rows.forEach((row) => void printText(`${own(record(row), kind.idField ?? 'id')}\n`))
-  if (format === 'jsonl' && !names) return (rows) => rows.forEach((row) => void printRecord(record(row)))
+    return (rows) => rows.forEach((row) => void printText(`${own(recordOf(kind, row), kind.idField ?? 'id')}\n`))
+  if (format === 'jsonl' && !names) return (rows) => rows.forEach((row) => void printRecord(recordOf(kind, row)))
   const csvLine = (values: readonly unknown[]) => printText(`${values.map(csv).join(',')}\n`)
   let fields: readonly Field<Row>[] = []
   return (rows) => {
@@ -94,8 +95,8 @@ function linePrinter<Row>(kind: ListKind<Row>, format: Format, names: Names): (r
       if (format === 'csv') csvLine(fields.map(([name]) => name))
     }
     for (const row of rows) {
-      const its = record(row)
-      const values = fields.map(([name, value]) => [name, value(row, its)] as const)
+      const record = recordOf(kind, row)
+      const values = fields.map(([name, value]) => [name, value(row, record)] as const)
       if (format === 'csv') csvLine(values.map(([, value]) => value))
       else printRecord(Object.fromEntries(values))
     }
@@ -104,7 +105,7 @@ function linePrinter<Row>(kind: ListKind<Row>, format: Format, names: Names): (r
 
 /** All fields of the records of these rows, or those with these names; else columns. Throws UsageError. */
 function fieldsOf<Row>(kind: ListKind<Row>, rows: readonly Row[], names: Names): Field<Row>[] {
-  const fields = new Set(rows.flatMap((row) => Object.keys(kind.record(row))))
+  const fields = new Set(rows.flatMap((row) => Object.keys(recordOf(kind, row))))
   return (names ?? [...fields]).map((name) => {
     // Without a row nobody knows what there is.
     if (fields.has(name) || rows.length === 0) return [name, (_row, record) => own(record, name)]
@@ -132,7 +133,7 @@ async function printTable<Row>(
 
 function columnOf<Row>(kind: ListKind<Row>, [name, value]: Field<Row>): Column<Row> {
   const column = kind.columns.find((each) => each.name === name)
-  return column ?? { name, value: (row) => shownField(value(row, kind.record(row) as Fields)), cut: 'middle' }
+  return column ?? { name, value: (row) => shownField(value(row, recordOf(kind, row))), cut: 'middle' }
 }
 
 function shownField(value: unknown): string {
