@@ -1,0 +1,61 @@
+import { UsageError } from '../../base/errors.ts'
+import { closest } from '../../base/near-miss.ts'
+import type { Database } from '../../db/database.ts'
+import {
+  deleteTags as deleteRows,
+  listTags,
+  mergeTags as mergeRows,
+  renameTag as renameRow,
+  type Tag,
+} from '../../db/tags.ts'
+import { reconcileCancelled } from '../../workers/repair/reconcile-work.ts'
+import type { Archive } from '../archive.ts'
+import { checkTag } from './tag-pages.ts'
+
+type Of = Pick<Archive, 'home'>
+
+/** Gives a tag another name. Throws UsageError for one that is there already. @returns what has become of it */
+export async function renameTag(archive: Of, name: string, newName: string): Promise<Tag[]> {
+  const { db } = archive.home
+  checkTag(newName)
+  const [tag] = await tagsNamed(db, [name])
+  if ((await listTags(db, [newName])).length > 0)
+    throw new UsageError(
+      `there is a tag "${newName}" already`,
+      `archivebox-ts tag merge ${name} ${newName} makes one of both`,
+    )
+  await renameRow(db, tag!, newName)
+  return await shown(archive, [newName])
+}
+
+/** Makes one tag of several: `into` takes the pages of the others. @returns what has become of it */
+export async function mergeTags(archive: Of, from: readonly string[], into: string): Promise<Tag[]> {
+  const [last, ...others] = await tagsNamed(archive.home.db, [into, ...from])
+  await mergeRows(archive.home.db, others, last!)
+  return await shown(archive, [into])
+}
+
+/** Takes tags away from all pages. */
+export async function deleteTags(archive: Of, tags: readonly Tag[]): Promise<void> {
+  await deleteRows(archive.home.db, tags)
+  await shown(archive, [])
+}
+
+/** The tags with these names, in their order. Throws UsageError for one that does not exist. */
+export async function tagsNamed(db: Database, names: readonly string[]): Promise<Tag[]> {
+  const found = await listTags(db, names)
+  const missing = names.filter((name) => found.every((tag) => tag.name !== name))
+  if (missing.length === 0) return names.map((name) => found.find((tag) => tag.name === name)!)
+  const all = (await listTags(db)).map(({ name }) => name)
+  const meant = closest(missing[0]!, all)
+  throw new UsageError(
+    `there is no tag "${missing[0]}"`,
+    meant ? `did you mean ${meant}?` : 'archivebox-ts tag list shows them',
+  )
+}
+
+/** Writes the pages on disk anew that show a change of tags. A kill before that leaves them to the next runner. */
+async function shown({ home }: Of, names: readonly string[]): Promise<Tag[]> {
+  while (await reconcileCancelled(home));
+  return await listTags(home.db, names)
+}
