@@ -3,13 +3,18 @@ import { legible } from '../base/clean.ts'
 import { described, ENVIRONMENT, readSetting } from '../base/config.ts'
 import { AppError, codeOf, EXIT, messageOf } from '../base/errors.ts'
 import { VERSION } from '../base/version.ts'
+import { EXIT_CODES } from './exit-codes.ts'
+import { GLOBAL_OPTIONS } from './global-options.ts'
 import type { GivenOptions } from './options.ts'
+import { wrapped } from './screen/flow.ts'
 import { type Asking, atTheDoor } from './settings.ts'
 import { sayError, terminal } from './terminal.ts'
 import { Verb } from './verb.ts'
 import { isPage, verbAt } from './verb-at.ts'
 
 const LEAVE_MS = 500
+/** Commander's own, where nobody watches. */
+const HELP_COLUMNS = 80
 
 /** Parses a command line and runs its verb. The only place that turns errors into exit codes. */
 export async function parse(root: Command, argv: readonly string[]): Promise<void> {
@@ -54,13 +59,6 @@ export function rootCommand(): Command {
   root
     .description('Archives web pages and never loses its place.')
     .version(VERSION)
-    .option('--data-dir <dir>', described('DATA_DIR'))
-    .option('--database-url <url>', described('DATABASE_URL'))
-    .option('--wait-db <seconds>', described('WAIT_DB'))
-    .option('--json', 'data as JSON on stdout')
-    .option('--no-color', described('NO_COLOR'))
-    .option('-q, --quiet', 'only warnings and errors')
-    .option('-v, --verbose', 'everything')
     .exitOverride()
     .configureOutput({
       outputError: (text, write) => write(`${text.trim().replace(/\n\(Did you mean (.*\?)\)/, ': did you mean $1')}\n`),
@@ -70,18 +68,24 @@ export function rootCommand(): Command {
     .enablePositionalOptions(false)
     .addHelpText(
       'after',
-      `
+      () => `
 Examples:
   archivebox-ts add --run https://example.com       archive one page now
   archivebox-ts add --depth 1 https://example.com   queue a page and the pages it links to
   archivebox-ts run                                 work on what is queued, until Ctrl-C
   archivebox-ts status                              who works on what
 
-Exit codes: 0 fine, 1 failed (also: no database within --wait-db), 2 usage or configuration, 3 status: no live runner,
-  10 add --run/--wait: finished, but some page failed: there is no copy of it,
-  130 second Ctrl-C, or Ctrl-C while waiting for the database`,
+Exit codes:
+${EXIT_CODES.flatMap(exitCodeLines).join('\n')}`,
     )
+  for (const [flags, about] of GLOBAL_OPTIONS)
+    root.option(flags, typeof about === 'string' ? about : described(about.sets))
   return root
+}
+
+function exitCodeLines([code, means]: (typeof EXIT_CODES)[number]): string[] {
+  const lines = wrapped(means.replaceAll('`', ''), HELP_COLUMNS - 7)
+  return lines.map((line, index) => `  ${index === 0 ? String(code).padEnd(5) : ' '.repeat(5)}${line}`)
 }
 
 export function askedBy(root: Command): Asking {

@@ -1,5 +1,7 @@
+import { GLOBAL_OPTIONS } from './global-options.ts'
+
 /** Options before the verb that are followed by what they set. */
-const TAKES_VALUE = new Set(['--data-dir', '--database-url', '--wait-db'])
+const TAKES_VALUE = new Set(GLOBAL_OPTIONS.flatMap(([flags]) => /^(\S+) </.exec(flags)?.[1] ?? []))
 
 /** The place of the verb in `process.argv`; -1: there is none. */
 export function verbAt(argv: readonly string[]): number {

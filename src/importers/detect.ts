@@ -1,6 +1,6 @@
 import { delimiterOf } from './csv.ts'
 import { isUrlName } from './fields.ts'
-import type { Format } from './formats.ts'
+import type { TextFormat } from './formats.ts'
 
 const SQLITE = 'SQLite format 3\0'
 /** A record of ours, or of ArchiveBox's. */
@@ -12,7 +12,7 @@ export function isSqlite(bytes: Buffer): boolean {
 }
 
 /** The format of a text, from its beginning. */
-export function formatOf(text: string): Exclude<Format, 'history'> {
+export function formatOf(text: string): TextFormat {
   const head = text.replace(/^\ufeff/, '').trimStart()
   if (/^<!doctype\s+netscape-bookmark/i.test(head)) return 'netscape'
   if (head.startsWith('<')) {

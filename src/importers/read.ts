@@ -3,29 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { csv } from './csv.ts'
 import { decoded } from './decode.ts'
 import { formatOf, isSqlite } from './detect.ts'
-import type { Found, Importer } from './entry.ts'
-import { feed } from './feed.ts'
-import type { Format } from './formats.ts'
+import type { Found } from './entry.ts'
+import { type Format, IMPORTERS } from './formats.ts'
 import { history } from './history.ts'
-import { json } from './json.ts'
-import { jsonl } from './jsonl.ts'
-import { markup } from './markup.ts'
-import { text } from './text.ts'
 import { withHead } from './with-head.ts'
-
-const IMPORTERS: Readonly<Record<Exclude<Format, 'history'>, Importer>> = {
-  txt: text,
-  html: markup,
-  netscape: markup,
-  rss: feed,
-  opml: feed,
-  json,
-  csv,
-  jsonl,
-}
 
 /** Enough to tell a format. */
 const HEAD_BYTES = 65_536
@@ -54,7 +37,8 @@ export async function* readEntries(source: string | Readable, format: Format | u
   const texts = decoded(withHead(head, iterator))
   const first = await texts.next()
   if (first.done) return
-  yield* IMPORTERS[format ?? formatOf(first.value)](withHead(first.value, texts))
+  const importer = await IMPORTERS[format ?? formatOf(first.value)]()
+  yield* importer(withHead(first.value, texts))
 }
 
 /** A history that comes through a pipe: SQLite needs a file. */

@@ -47,10 +47,15 @@ export const WITH_BROWSER: Readonly<Record<string, string>> = Object.fromEntries
 export const AS_OURSELVES: Readonly<Record<string, string>> = process.getuid?.() === 0 ? { HOOK_USER: 'root' } : {}
 const LOOK_MS = 15
 
-/** Starts the program with a small, known environment: nothing of the developer's own settings reaches it. */
-export function start(args: readonly string[], call: Call = {}): Running {
+/** A small, known environment: nothing of the developer's own settings is in it. */
+export function environmentWith(env: Call['env']): Readonly<Record<string, string | undefined>> {
   const standard = { PATH: process.env['PATH'], HOME: process.env['HOME'], NO_COLOR: '1', LOG_LEVEL: 'info' }
-  const env = { ...standard, ...AS_OURSELVES, ...WITHOUT_BROWSER, ...call.env }
+  return { ...standard, ...AS_OURSELVES, ...WITHOUT_BROWSER, ...env }
+}
+
+/** Starts the program with such an environment. */
+export function start(args: readonly string[], call: Call = {}): Running {
+  const env = environmentWith(call.env)
   const identity = call.uid === undefined ? {} : { uid: call.uid, gid: call.uid }
   // A session of its own, as a shell would give it, so that signals reach only whom a test means.
   const [command = NODE, ...words] = [...(call.under ?? []), NODE, PROGRAM, ...args]

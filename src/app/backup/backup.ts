@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { personasIn } from '../../base/persona/files.ts'
 import { writeBackup } from '../../db/backup/write-backup.ts'
 import type { Archive } from '../archive.ts'
@@ -13,6 +13,7 @@ export async function backup(
   file: string,
   { signal }: Required<Pick<Call, 'signal'>>,
 ) {
-  const written = await writeBackup(home.databaseUrl, file, signal)
-  return { ...written, personas: personasIn(join(home.dataDir, 'personas')) }
+  const { rows, schema, sha256, size } = await writeBackup(home.databaseUrl, resolve(file), signal)
+  const record = { type: 'Backup', file, files: `${file}.files`, schema, size, sha256, rows } as const
+  return { record, personas: personasIn(join(home.dataDir, 'personas')) }
 }

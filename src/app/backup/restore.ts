@@ -1,8 +1,9 @@
 import { isTrusted } from '../../base/trusted-settings.ts'
-import type { inspectBackup } from '../../db/backup/backup-file.ts'
-import { type LeftOut, type MayHave, settingsOfRows } from '../../db/backup/left-out.ts'
+import type { BackupFile } from '../../db/backup/backup-file.ts'
+import { type LeftOut, type LeftOutSetting, type MayHave, settingsOfRows } from '../../db/backup/left-out.ts'
 import { readBackup } from '../../db/backup/read-backup.ts'
 import type { Database } from '../../db/database.ts'
+import type { KnownSettings } from '../../hooks/known-settings.ts'
 import { settleRestored } from '../../machines/queues.ts'
 import type { Configured } from '../archive.ts'
 import type { Call } from '../call.ts'
@@ -10,7 +11,9 @@ import type { BareDatabase } from '../open/bare-database.ts'
 import { trustSettings } from '../trust-given.ts'
 
 export interface RestoreInput {
-  readonly backup: Awaited<ReturnType<typeof inspectBackup>>
+  readonly file: string
+  /** What is in it. */
+  readonly backup: BackupFile
   /** The backup is one's own: what it tells programs to do is taken, too. */
   readonly isMine: boolean
 }
@@ -22,9 +25,9 @@ export interface RestoreInput {
 export async function restore(
   { known, databaseUrl }: Configured,
   { url, dataDir }: Pick<BareDatabase, 'url' | 'dataDir'>,
-  { backup, isMine }: RestoreInput,
+  { file, backup, isMine }: RestoreInput,
   { signal }: Required<Pick<Call, 'signal'>>,
-): Promise<LeftOut> {
+) {
   const mayHave: MayHave = (row, name, value) =>
     known.whyNotInRow(row, name, value, (...setting) => isTrusted(dataDir, ...setting)) === undefined
   const settle = async (tx: Database) => {
@@ -32,5 +35,13 @@ export async function restore(
     if (isMine) trustSettings(known, dataDir, await settingsOfRows(tx))
   }
   const isOurs = databaseUrl === undefined
-  return await readBackup(url, backup, { settle, mayHave: isMine ? undefined : mayHave, isOurs, stop: signal })
+  const left = await readBackup(url, backup, { settle, mayHave: isMine ? undefined : mayHave, isOurs, stop: signal })
+  const { schema, made_at } = backup.header
+  return { type: 'Backup', file, schema, made_at, rows: backup.trailer.rows, left_out: shown(known, left) } as const
+}
+
+/** What was left out, without what is secret. */
+function shown(known: KnownSettings, left: LeftOut): LeftOut {
+  const masked = ({ name, value }: LeftOutSetting) => (known.isSecret(name) ? '***' : value)
+  return { ...left, settings: left.settings.map((setting) => ({ ...setting, value: masked(setting) })) }
 }

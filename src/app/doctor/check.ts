@@ -43,6 +43,11 @@ export const red = (message: string, command?: string): Finding => ({ ...yellow(
 /** A finding with the name of its check. */
 export type Found = Finding & { readonly name: string }
 
+/** What was found, for programs. */
+export function checkRecord({ name, status, message, command }: Found) {
+  return { type: 'Check', name, status, message, command: command ?? null } as const
+}
+
 /** Looks at all of it at once; what takes longer than `ms` is yellow, what fails is red. In the order of the checks. */
 export async function examine(asked: Examined, checks: readonly Check[], ms: number): Promise<Found[]> {
   const over = new AbortController()

@@ -33,11 +33,19 @@ const CRAWLS = 5
 /** Failures, and kinds of them, that are shown. */
 const FAILURES = 5
 
-/** What `status --json` prints. */
+/** What a person sees at a glance. */
 export type Facts = Awaited<ReturnType<typeof gather>>
 
-/** Everything that `status` knows, read once, in one transaction. @param crawls so many are shown, at most */
-export async function gather({ home, kind, settings }: Pick<Archive, 'home' | 'kind' | 'settings'>, crawls = CRAWLS) {
+/** All that is known, for programs: with what was handled in the last hour, of a busy archive a count of many rows. */
+export async function status(archive: Of) {
+  const handled = { seconds: HANDLED_SECONDS, models: await handledWithin(archive.home.db, HANDLED_SECONDS) }
+  return { ...(await gather(archive)), handled }
+}
+
+type Of = Pick<Archive, 'home' | 'kind' | 'settings'>
+
+/** What `status` shows, read once, in one transaction. @param crawls so many are shown, at most */
+export async function gather({ home, kind, settings }: Of, crawls = CRAWLS) {
   const alive = await presentRows(home)
   const { plugins, texts } = crawlSettings(home.dataDir, settings)
   const spared = sparedPrograms(plugins, texts)
@@ -125,11 +133,6 @@ async function read(
     disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: bytesOf(snapshots) },
     blocked_reason: await blockedReason(home, alive, working.length > 0),
   }
-}
-
-/** What was handled in the last hour: of an archive that is busy, a count through many rows. Only programs ask. */
-export async function handled({ home }: Archive) {
-  return { seconds: HANDLED_SECONDS, models: await handledWithin(home.db, HANDLED_SECONDS) }
 }
 
 type Counts = Awaited<ReturnType<typeof rowCounts>>

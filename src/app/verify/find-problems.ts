@@ -11,6 +11,11 @@ export interface Found extends Problem {
   readonly page?: Pick<RecordedPage, 'id' | 'crawl_id' | 'url' | 'output_dir' | 'is_adopted'>
 }
 
+/** A problem, for programs. */
+export function problemRecord({ page, ...found }: Found) {
+  return { type: 'Problem', ...found, snapshot_id: page?.id ?? null, url: page?.url ?? null } as const
+}
+
 /** How much was checked up to now. */
 export interface Progress {
   readonly event: 'progress'

@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { backup as writeBackup } from '../../app/backup/backup.ts'
 import { sizeText } from '../../base/words.ts'
 import { asProcess, withHome } from '../home.ts'
@@ -14,12 +13,12 @@ export async function backup(options: GlobalOptions, file: string): Promise<void
       const fileNow = () => statSync(file, { throwIfNoEntry: false })?.ino
       const before = fileNow()
       const written = await untilStopped(
-        (signal) => writeBackup(open, resolve(file), { signal }),
+        (signal) => writeBackup(open, file, { signal }),
         () => fileNow() === before,
       )
-      const { rows, schema, sha256, size, personas } = written
-      if (wantsJson(options)) printRecord({ type: 'Backup', file, files: `${file}.files`, schema, size, sha256, rows })
-      terminal.say(`${pagesIn(rows)} in ${file} (${sizeText(size)}); ${file}.files names their files:`)
+      const { record, personas } = written
+      if (wantsJson(options)) printRecord(record)
+      terminal.say(`${pagesIn(record.rows)} in ${file} (${sizeText(record.size)}); ${file}.files names their files:`)
       terminal.say(`  rsync -ar --ignore-missing-args --files-from=${file}.files ${home.dataDir}/ ELSEWHERE/`)
       if (personas.length > 0)
         terminal.say(`careful: among the files are the logins of ${personas.join(', ')}; the backup itself has none`)

@@ -1,4 +1,4 @@
-import type { Found, Status } from '../../app/doctor/check.ts'
+import { checkRecord, type Found, type Status } from '../../app/doctor/check.ts'
 import { doctor as examine } from '../../app/doctor/doctor.ts'
 import { oneLine } from '../../base/clean.ts'
 import { EXIT } from '../../base/errors.ts'
@@ -16,17 +16,13 @@ export async function doctor(asked: Asked, { fix }: { fix?: boolean }): Promise<
   const found = await examine(asked, { fix: fix === true }, { tell: sayMeanwhile })
   const width = Math.max(...found.map(({ name }) => name.length))
   for (const each of found) {
-    if (wantsJson(asked)) printRecord(record(each))
+    if (wantsJson(asked)) printRecord(checkRecord(each))
     else process.stdout.write(line(each, width))
   }
   if (!fix && found.some((each) => each.fix !== undefined))
     terminal.say('archivebox-ts doctor --fix mends what needs no rights')
   // Here, since a program that was asked for its version may still be at it.
   process.exit(found.some(({ status }) => status === 'red') ? EXIT.failed : EXIT.ok)
-}
-
-function record({ name, status, message, command }: Found) {
-  return { type: 'Check', name, status, message, command: command ?? null }
 }
 
 const SIGNS: Readonly<Record<Status, readonly [sign: string, ascii: string]>> = {

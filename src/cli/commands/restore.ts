@@ -4,8 +4,7 @@ import { oneLine } from '../../base/clean.ts'
 import { AppError, EXIT } from '../../base/errors.ts'
 import { many, number } from '../../base/words.ts'
 import { inspectBackup } from '../../db/backup/backup-file.ts'
-import type { LeftOut, LeftOutSetting } from '../../db/backup/left-out.ts'
-import type { KnownSettings } from '../../hooks/known-settings.ts'
+import type { LeftOut } from '../../db/backup/left-out.ts'
 import { withBareDatabase } from '../home.ts'
 import { interruptible } from '../interrupts.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -24,22 +23,13 @@ export interface RestoreVerb {
  */
 export async function restore(options: GlobalOptions, file: string, verb: RestoreVerb): Promise<void> {
   const backup = await inspectBackup(resolve(file))
-  const { known } = options
+  const input = { file, backup, isMine: verb.trustSettings === true }
   await withBareDatabase(options, 'if-empty', async (bare) => {
-    const input = { backup, isMine: verb.trustSettings === true }
-    const left = await untilStopped((signal) => restoreRows(options, bare, input, { signal }))
-    const { header, trailer } = backup
-    if (wantsJson(options))
-      printRecord({
-        ...{ type: 'Backup', file, schema: header.schema, made_at: header.made_at, rows: trailer.rows },
-        left_out: {
-          ...left,
-          settings: left.settings.map((setting) => ({ ...setting, value: shownValue(known, setting) })),
-        },
-      })
-    const made = header.made_at.slice(0, 19).replace('T', ' ')
-    terminal.say(`${pagesIn(trailer.rows)} restored, as of ${made} UTC`)
-    sayLeftOut(known, left)
+    const record = await untilStopped((signal) => restoreRows(options, bare, input, { signal }))
+    if (wantsJson(options)) printRecord(record)
+    const made = record.made_at.slice(0, 19).replace('T', ' ')
+    terminal.say(`${pagesIn(record.rows)} restored, as of ${made} UTC`)
+    sayLeftOut(record.left_out)
     terminal.say('archivebox-ts verify compares them with the files')
   })
 }
@@ -47,10 +37,10 @@ export async function restore(options: GlobalOptions, file: string, verb: Restor
 const NAMED = 50
 const LONGEST_VALUE = 200
 
-function sayLeftOut(known: KnownSettings, { settings, binaries, folders }: LeftOut): void {
+function sayLeftOut({ settings, binaries, folders }: LeftOut): void {
   const lines = [
     ...folders.map((folder) => `the folder ${folder} of a row, which has one in archive/ now`),
-    ...settings.map((setting) => `${setting.name}=${shownValue(known, setting)}, of ${many(setting.rows, 'row')}`),
+    ...settings.map((setting) => `${setting.name}=${setting.value}, of ${many(setting.rows, 'row')}`),
   ].map((line) => `${onStderr.yellow('left out:')} ${cutEnd(oneLine(line), LONGEST_VALUE)}`)
   for (const line of lines.slice(0, NAMED)) terminal.say(line)
   if (lines.length > NAMED) terminal.say(`${onStderr.yellow('left out:')} ${lines.length - NAMED} more of these`)
@@ -58,8 +48,6 @@ function sayLeftOut(known: KnownSettings, { settings, binaries, folders }: LeftO
     terminal.say(`${onStderr.yellow('left out:')} where ${many(binaries, 'program')} lay: looked up here anew`)
   if (settings.length > 0) terminal.say('what tells programs what to do is taken with --trust-settings: only your own')
 }
-
-const shownValue = (known: KnownSettings, { name, value }: LeftOutSetting) => (known.isSecret(name) ? '***' : value)
 
 /** `1,204 pages of 3 crawls (9,120 rows)` */
 export function pagesIn(rows: Readonly<Record<string, number>>): string {

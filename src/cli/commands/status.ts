@@ -1,5 +1,5 @@
 import type { Archive } from '../../app/archive.ts'
-import { type Facts, gather, handled } from '../../app/status/facts.ts'
+import { type Facts, gather, status as statusOf } from '../../app/status/facts.ts'
 import { sleep } from '../../base/abort.ts'
 import { EXIT, messageOf } from '../../base/errors.ts'
 import { onStopSignals } from '../../base/stop-signals.ts'
@@ -41,12 +41,14 @@ export async function status(options: GlobalOptions, { watch }: StatusOptions): 
 }
 
 async function show(options: GlobalOptions, open: Archive): Promise<number> {
-  const facts = await gather(open)
-  if (wantsJson(options)) printRecord({ ...facts, handled: await handled(open) })
-  else {
-    await readyFor(facts)
-    process.stdout.write(`${screen(facts, canvasOn(process.stdout, onStdout)).join('\n')}\n`)
+  if (wantsJson(options)) {
+    const all = await statusOf(open)
+    printRecord(all)
+    return exitCode(all)
   }
+  const facts = await gather(open)
+  await readyFor(facts)
+  process.stdout.write(`${screen(facts, canvasOn(process.stdout, onStdout)).join('\n')}\n`)
   return exitCode(facts)
 }
 

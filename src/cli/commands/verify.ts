@@ -1,4 +1,4 @@
-import { type Found, findProblems, type Progress } from '../../app/verify/find-problems.ts'
+import { type Found, findProblems, type Progress, problemRecord } from '../../app/verify/find-problems.ts'
 import { mend } from '../../app/verify/mend.ts'
 import { oneLine } from '../../base/clean.ts'
 import { EXIT } from '../../base/errors.ts'
@@ -52,8 +52,7 @@ function inWords({ pages, files, hashed, bytes }: Progress): string {
 
 function show(options: GlobalOptions, all: readonly Found[]): void {
   if (wantsJson(options)) {
-    for (const { page, ...found } of all)
-      printRecord({ type: 'Problem', ...found, snapshot_id: page?.id ?? null, url: page?.url ?? null })
+    for (const found of all) printRecord(problemRecord(found))
     return
   }
   for (const { problem, path, detail, page } of all.slice(0, TABLE_LINES)) {

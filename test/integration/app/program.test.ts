@@ -6,14 +6,12 @@ import { newCrawl } from '../../../src/app/add/new-crawl.ts'
 import type { Archive, Configured } from '../../../src/app/archive.ts'
 import { crawlEnd } from '../../../src/app/follow/crawl-end.ts'
 import { type FollowEvent, follow } from '../../../src/app/follow/follow.ts'
-import { openArchive } from '../../../src/app/open/open-archive.ts'
 import { createCrawls } from '../../../src/app/records/create.ts'
 import { remove } from '../../../src/app/records/remove.ts'
 import { steer } from '../../../src/app/records/steer.ts'
-import { configure } from '../../../src/app/settings/configure.ts'
 import { gather } from '../../../src/app/status/facts.ts'
-import { Problems } from '../../../src/base/problems.ts'
-import { type TestHome, useHomes } from '../../support/homes.ts'
+import { useHomes } from '../../support/homes.ts'
+import { opened } from '../../support/opened.ts'
 import { pageUrls, type Site, startSite } from '../../support/site.ts'
 
 const homes = useHomes()
@@ -22,23 +20,6 @@ beforeAll(async () => {
   site = await startSite(6)
 })
 afterAll(() => site.close())
-
-/** Opens a data dir, has `work` done, and closes it. */
-async function opened<T>(
-  { dataDir, databaseUrl }: TestHome,
-  work: (archive: Archive, configured: Configured) => Promise<T>,
-): Promise<T> {
-  const problems = new Problems()
-  const commandLine = { DATA_DIR: dataDir, DATABASE_URL: databaseUrl }
-  const configured = await configure({ commandLine, environment: {}, makes: true }, problems)
-  problems.refuse()
-  const archive = await openArchive(configured, { create: 'if-empty' })
-  try {
-    return await work(archive, configured)
-  } finally {
-    await archive.close()
-  }
-}
 
 /** Queues these pages; the id of their crawl. */
 async function queued(archive: Archive, configured: Configured, urls: readonly string[]): Promise<string> {

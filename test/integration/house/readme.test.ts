@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { EXIT_CODES } from '../../../src/cli/exit-codes.ts'
 import { newFolder } from '../../support/homes.ts'
 import { killAll, processesOf } from '../../support/processes.ts'
 import { allIsRead, NODE, PROGRAM, ROOT } from '../../support/program.ts'
@@ -9,9 +10,8 @@ import { type Site, startSite } from '../../support/site.ts'
 
 // Every command that the README shows, in its order, on one data dir, as a reader would type them. The site that they
 // name is served here.
-const commands = [...readFileSync(join(ROOT, 'README.md'), 'utf8').matchAll(/```sh\n(.*?)```/gs)]
-  .flatMap((block) => block[1]!.split('\n'))
-  .filter(Boolean)
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
+const commands = [...README.matchAll(/```sh\n(.*?)```/gs)].flatMap((block) => block[1]!.split('\n')).filter(Boolean)
 /** This very run; commands that answer with another code than 0, and why. */
 const ITSELF = 'npm test'
 const OTHER_CODES: Readonly<Record<string, number>> = {
@@ -37,6 +37,10 @@ describe('the README', () => {
   it('shows commands', () => {
     expect(commands.length).toBeGreaterThan(15)
     expect(commands).toContain(ITSELF)
+  })
+
+  it.each(EXIT_CODES)('says of exit code %i what --help says of it', (code, means) => {
+    expect(README).toContain(`\n| ${code} | ${means} |\n`)
   })
 
   it.each(commands.filter((command) => command !== ITSELF))('%s', async (command) => {
