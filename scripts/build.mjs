@@ -5,7 +5,7 @@ import { chmodSync, cpSync, existsSync, globSync, readdirSync, readFileSync, rmS
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import { BUILT_IN, HOOKS, LIBRARY, MAIN, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
+import { BUILT_IN, HOOKS, LIBRARY, MAIN, PAGE_SCRIPT, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const out = join(root, 'dist')
@@ -13,6 +13,8 @@ const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).ver
 
 /** As large as the rest of the host together, and needed for few pages: a module of its own, also for the host. */
 const PDFJS = 'unpdf/pdfjs'
+
+const MINIFIED = { removeWhitespace: true }
 
 /** Bundles `input` (output name -> source) into `dir`; answers with the source files that went in. */
 async function bundle(input, dir, { format, whole = false }) {
@@ -48,10 +50,17 @@ async function bundle(input, dir, { format, whole = false }) {
     chunkFileNames: 'base/[name]-[hash].js',
     codeSplitting: !whole,
     dynamicImportInCjs: !whole, // What main.js loads as a script has no import().
-    minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+    minify: { compress: false, mangle: false, codegen: MINIFIED },
   })
   await build.close()
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
+}
+
+/** Bundles the script of the pages into one that a browser loads from a file. */
+async function bundlePageScript(file) {
+  const build = await rolldown({ input: join(root, PAGE_SCRIPT), platform: 'browser', logLevel: 'warn' })
+  await build.write({ file, format: 'iife', minify: { compress: false, mangle: false, codegen: MINIFIED } })
+  await build.close()
 }
 
 const hooks = globSync(HOOKS, { cwd: root })
@@ -187,6 +196,7 @@ for (const [from, to] of [
 ]) {
   if (existsSync(join(root, from))) cpSync(join(root, from), join(out, to), { recursive: true })
 }
+await bundlePageScript(join(out, 'pages', 'pages.js'))
 removeStale('*', join(out, 'migrations'), readdirSync(join(root, 'src/db/migrations')))
 // The verbs as completion knows them.
 const { commandTree } = await import('../src/cli/program.ts')

@@ -32,3 +32,5 @@ export const WHEN_NEEDED = [
   { id: 'tls', importer: /node_modules/, file: 'src/base/start/tls-when-needed.ts' },
   { id: './stream', importer: /node_modules\/pg\/lib\//, file: 'src/base/pg-stream.ts' },
 ]
+/** The one script of the pages on disk. */
+export const PAGE_SCRIPT = 'src/pages/script/main.ts'

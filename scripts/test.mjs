@@ -17,6 +17,7 @@ const checks =
         ['format and lint', [bin('biome'), 'check', '--error-on-warnings', '.']],
         ['line length', [pinnedNode, 'scripts/line-length.mjs']],
         ['types', [pinnedNode, bin('tsc'), '-p', '.']],
+        ['types of the pages', [pinnedNode, bin('tsc'), '-p', join('src', 'pages', 'script')]],
         ['reach', [pinnedNode, 'scripts/reach.mjs']],
       ]
 let broken = 0

@@ -19,7 +19,11 @@ interface AssetFile {
  * they were made for.
  */
 export function assetFiles(): { readonly style: AssetFile; readonly script: AssetFile } {
-  known ??= { style: read('pages.css'), script: read('pages.js') }
+  known ??= {
+    style: read('pages.css', asset('pages', 'pages/assets')),
+    // It is bundled: the sources have it from the build, too.
+    script: read('pages.js', asset('pages', '../dist/pages')),
+  }
   return known
 }
 let known: ReturnType<typeof assetFiles> | undefined
@@ -29,8 +33,8 @@ export function pageAssets(): PageAssets {
   return { style: style.path, script: script.path }
 }
 
-function read(name: string): AssetFile {
-  const text = readFileSync(join(asset('pages', 'pages/assets'), name), 'utf8')
+function read(name: string, folder: string): AssetFile {
+  const text = readFileSync(join(folder, name), 'utf8')
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 12)
   return { path: `archive/pages/${hash}-${name}`, text }
 }

@@ -1,31 +1,27 @@
+import { writeLine } from './index-line.ts'
 import type { IndexEntry } from './model/index-entry.ts'
 
 // A chunk of the archive's index: a script, because a page that was opened from disk can load nothing else, that hands
-// over one text. A line of it is a page, its fields are separated by tabs. The reader is assets/pages.js.
-
-const OUTCOME_LETTERS = { archived: 'a', partial: 'p', failed: 'f' } as const
+// over one text, a line for each page (index-line.ts). The reader is script/.
 
 /** Lines by the numbers of their pages. */
 export type ChunkLines = Map<number, string>
 
-/** One page as a line. Between tags stands U+001F, which no tag has. */
+/** One page as a line. */
 export function chunkLine(entry: IndexEntry): string {
-  return [
-    entry.number,
-    Math.round(entry.sealedAt.getTime() / 1000).toString(36),
-    entry.outcome === null ? '' : OUTCOME_LETTERS[entry.outcome],
-    entry.crawlId,
-    entry.tags.map(flat).join('\u001f'),
-    entry.httpStatus ?? '',
-    flat(entry.cause ?? ''),
-    entry.path,
-    entry.icon,
-    entry.picture,
-    entry.size,
-    flat(entry.url),
-    flat(entry.title ?? ''),
-    flat(entry.text),
-  ].join('\t')
+  const { number, crawlId, sealedAt, outcome, tags, cause, httpStatus, path, icon, picture, size } = entry
+  return writeLine({
+    ...{ number, path, icon, picture, size },
+    seconds: Math.round(sealedAt.getTime() / 1000),
+    outcome: outcome ?? '',
+    crawl: crawlId,
+    tags: tags.map(flat),
+    status: String(httpStatus ?? ''),
+    cause: flat(cause ?? ''),
+    url: flat(entry.url),
+    title: flat(entry.title ?? ''),
+    text: flat(entry.text),
+  })
 }
 
 /** One line of plain text: no other separators than blanks, and half of no character. */

@@ -9,8 +9,8 @@ export interface ListedPages {
 }
 
 /**
- * The list of pages: what is searched, and by what it is narrowed. assets/pages.js fills it from the chunks of the
- * index.
+ * The list of pages: what is searched, and by what it is narrowed. script/page-list.ts fills it from the chunks of
+ * the index.
  */
 export function pageList({ chunks, total }: ListedPages): Html {
   const filter = (name: string, label: string) =>

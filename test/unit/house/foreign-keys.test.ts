@@ -36,13 +36,19 @@ describe('a key from elsewhere', () => {
   afterAll(() => api.close())
 
   it('is looked up in a Map, or by `own`: nothing that is only a string is the index of an object', () => {
-    const snapshot = api.updateSnapshot({ openProjects: [join(ROOT, 'tsconfig.json')] })
-    const { program, checker } = snapshot.getProjects()[0]!
-    const names = program.getSourceFileNames().filter((name) => name.startsWith(join(ROOT, 'src/')))
-    expect(names.length).toBeGreaterThan(600)
+    const projects = ['tsconfig.json', 'src/pages/script/tsconfig.json'].map((name) => join(ROOT, name))
+    const snapshot = api.updateSnapshot({ openProjects: projects })
     const wrong: string[] = []
     const stale = new Set(MAY)
-    for (const name of names) {
+    const files = snapshot.getProjects().flatMap(({ program, checker }) =>
+      program
+        .getSourceFileNames()
+        .filter((name) => name.startsWith(join(ROOT, 'src/')))
+        .map((name) => ({ name, program, checker })),
+    )
+    expect(new Set(files.map(({ checker }) => checker)).size).toBe(projects.length)
+    expect(files.length).toBeGreaterThan(600)
+    for (const { name, program, checker } of files) {
       const file = program.getSourceFile(name)!
       const path = relative(join(ROOT, 'src'), name)
       const visit = (node: Node): void => {

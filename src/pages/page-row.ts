@@ -1,0 +1,133 @@
+import { isVisible, sizeText } from '../base/words.ts'
+import type { LineHead, LineRest } from './index-line.ts'
+import { type Element, element, type Markup } from './markup.ts'
+
+// A page in a list: a row, or a card of the grid.
+
+/** A page as it is shown, and from where. */
+export interface ShownPage extends Pick<LineHead, 'seconds' | 'outcome' | 'tags'>, LineRest {
+  /** The way to the top of the archive. */
+  readonly top: string
+  /** Words that are marked, in lower case. */
+  readonly terms: readonly string[]
+}
+
+const THUMBNAIL = /\/thumbnail\.\w+$/
+/** Tags that have room. */
+const MOST_TAGS = 4
+
+export const toHref = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
+export const hostOf = (url: string): string => /^[a-z0-9+.-]+:\/\/(?:[^/?#@]*@)?([^/?#]+)/i.exec(url)?.[1] ?? ''
+
+const two = (number: number) => String(number).padStart(2, '0')
+/** A day and a minute of whoever looks. */
+export const dayOf = (date: Date): string => `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+export const minuteOf = (date: Date): string => `${dayOf(date)} ${two(date.getHours())}:${two(date.getMinutes())}`
+
+const own = (...children: readonly Markup[]) => element('bdi', {}, ...children)
+
+export function pageRow(page: ShownPage): Element {
+  const { top, terms, seconds, outcome, tags, status, cause, path, size, url, title, text } = page
+  const when = new Date(seconds * 1000)
+  const href = `${top}/${toHref(path)}/index.html`
+  const answer = status !== '' && status !== '200' && cause !== `HTTP ${status}` ? `HTTP ${status}` : ''
+  const note = outcome === 'archived' || cause === '' ? undefined : element('bdi', { class: 'why' }, cause)
+  const hasTitle = isVisible(title)
+  return element(
+    'li',
+    { class: outcome },
+    tile(page),
+    element(
+      'div',
+      { class: 'main' },
+      element('p', { class: 'title' }, element('a', { href }, own(...marked(hasTitle ? title : url, terms)))),
+      // It stands in place of a title already.
+      hasTitle ? element('p', { class: 'url' }, own(...marked(url, terms))) : undefined,
+      element('p', { class: 'text' }, note ?? own(...marked(around(text, terms), terms))),
+    ),
+    element(
+      'div',
+      { class: 'facts' },
+      badge(outcome, cause),
+      element('time', { datetime: when.toISOString(), title: minuteOf(when) }, dayOf(when)),
+      element('span', {}, [size > 0 ? sizeText(size) : '', answer].filter(Boolean).join(' · ')),
+    ),
+    element(
+      'p',
+      { class: 'tags' },
+      ...tags.slice(0, MOST_TAGS).map((tag) => element('span', { class: 'chip' }, own(tag))),
+    ),
+  )
+}
+
+export function pageCard(page: ShownPage): Element {
+  const { top, outcome, path, picture, url, title, text, cause } = page
+  const base = `${top}/${toHref(path)}`
+  const seen =
+    picture === ''
+      ? element('span', { class: 'page' }, own(text === '' ? cause || hostOf(url) : text))
+      : element('img', { src: `${base}/${toHref(picture)}`, alt: '', loading: 'lazy' })
+  // Its host is below.
+  const name = isVisible(title) ? title : url.replace(/^\w+:\/\/[^/]*(?=\/.)/, '')
+  return element(
+    'li',
+    { class: outcome },
+    element(
+      'a',
+      { href: `${base}/index.html` },
+      seen,
+      element('span', { class: 'caption' }, icon(page), own(name)),
+      element('span', { class: 'place' }, own(hostOf(url)), badge(outcome, cause)),
+    ),
+  )
+}
+
+/** How the page looked; its icon where there is no small picture: of whole ones a few dozen take gigabytes. */
+function tile(page: ShownPage): Element {
+  const { top, path, picture } = page
+  if (!THUMBNAIL.test(picture)) return element('span', { class: 'tile' }, icon(page))
+  const image = element('img', { src: `${top}/${toHref(path)}/${toHref(picture)}`, alt: '' })
+  return element('span', { class: 'tile' }, { ...image, otherwise: icon(page) })
+}
+
+function icon({ top, path, icon: file, url }: ShownPage): Element {
+  const letter = (hostOf(url).replace(/^www\./, '')[0] ?? '?').toUpperCase()
+  const sign = element('span', { class: 'icon', 'aria-hidden': 'true' }, letter)
+  if (file === '') return sign
+  const src = `${top}/${toHref(path)}/${toHref(file)}`
+  return { ...element('img', { class: 'icon', src, alt: '', loading: 'lazy' }), otherwise: sign }
+}
+
+function badge(outcome: string, cause: string): Element {
+  const word = outcome.charAt(0).toUpperCase() + outcome.slice(1)
+  return element('span', { class: `badge ${outcome}`, title: cause || undefined }, word)
+}
+
+/** The text, with what was searched for marked. */
+function marked(text: string, words: readonly string[]): Markup[] {
+  const parts: Markup[] = []
+  const lower = text.toLowerCase()
+  const terms = lower.length === text.length ? words : []
+  let at = 0
+  while (at < text.length) {
+    let next = -1
+    let term = ''
+    for (const one of terms) {
+      const place = lower.indexOf(one, at)
+      if (place !== -1 && (next === -1 || place < next)) [next, term] = [place, one]
+    }
+    if (next === -1) break
+    parts.push(text.slice(at, next), element('mark', {}, text.slice(next, next + term.length)))
+    at = next + term.length
+  }
+  return [...parts, text.slice(at)]
+}
+
+/** The part of a text where the first of the words is, or its beginning. */
+function around(text: string, terms: readonly string[]): string {
+  for (const term of terms) {
+    const at = text.toLowerCase().indexOf(term)
+    if (at > 60) return `… ${text.slice(at - 40)}`
+  }
+  return text
+}

@@ -1,0 +1,46 @@
+import { headOf, type LineHead, type LineRest, restOf } from '../index-line.ts'
+import { hostOf } from '../page-row.ts'
+
+/** One page: what filters ask at once, and the rest of its line, which is read when it is shown, or searched. */
+export class Entry implements LineHead {
+  readonly number: number
+  readonly seconds: number
+  readonly outcome: LineHead['outcome']
+  readonly crawl: string
+  readonly tags: readonly string[]
+  readonly #line: string
+  #words: string | undefined
+  #host: string | undefined
+
+  constructor(line: string) {
+    const { number, seconds, outcome, crawl, tags } = headOf(line)
+    this.number = number
+    this.seconds = seconds
+    this.outcome = outcome
+    this.crawl = crawl
+    this.tags = tags
+    this.#line = line
+  }
+
+  get rest(): LineRest {
+    return restOf(this.#line)
+  }
+
+  get cause(): string {
+    return this.outcome === 'archived' ? '' : this.rest.cause
+  }
+
+  get host(): string {
+    this.#host ??= hostOf(this.rest.url)
+    return this.#host
+  }
+
+  /** What is searched, in lower case. */
+  get words(): string {
+    if (this.#words === undefined) {
+      const { url, title, text } = this.rest
+      this.#words = `${title} ${url} ${this.tags.join(' ')} ${text}`.toLowerCase()
+    }
+    return this.#words
+  }
+}

@@ -1,0 +1,75 @@
+import type { Outcome } from '../index-line.ts'
+import { besideWords, type Filters, matches } from './controls.ts'
+import type { Entry } from './entry.ts'
+
+/** So long at a time, that whoever types is not kept. */
+const SLICE_MS = 8
+/** While a search goes on, what it has found is shown so often. */
+const SHOW_MS = 120
+const AT_ONCE = 256
+
+/** How many pages have each outcome; '' is any. */
+export type Counts = Record<Outcome | '', number>
+
+export interface Found {
+  readonly entries: readonly Entry[]
+  readonly counts: Readonly<Counts>
+}
+
+/** A search that was looked through to its end. */
+interface Searched extends Found {
+  readonly key: string
+  readonly terms: string
+  readonly beside: string
+}
+
+/** Looks through all pages, a slice at a time: what is found first is shown first, and a next letter ends it. */
+export class Search {
+  #round = 0
+  #last: Searched | undefined
+
+  /** There are other pages now. */
+  forget(): void {
+    this.#last = undefined
+  }
+
+  /** @param show is called with what is found up to now; `isOver`: that is all */
+  run(all: readonly Entry[], filters: Filters, show: (found: Found, isOver: boolean) => void): void {
+    const round = ++this.#round
+    const key = JSON.stringify({ ...filters, outcome: '', thumbs: '' })
+    const last = this.#last
+    if (last?.key === key) {
+      show(last, true)
+      return
+    }
+    const terms = filters.terms.join(' ')
+    const beside = besideWords(filters)
+    const isWithin = last?.beside === beside && terms.startsWith(last.terms)
+    const source = isWithin ? last.entries : all
+    const counts: Counts = { '': 0, archived: 0, partial: 0, failed: 0 }
+    const entries: Entry[] = []
+    let at = 0
+    let nextShow = 0
+    const slice = () => {
+      if (round !== this.#round) return
+      const until = performance.now() + SLICE_MS
+      do {
+        for (const entry of source.slice(at, at + AT_ONCE)) {
+          if (!matches(entry, filters)) continue
+          entries.push(entry)
+          counts[''] += 1
+          if (entry.outcome !== '') counts[entry.outcome] += 1
+        }
+        at += AT_ONCE
+      } while (at < source.length && performance.now() < until)
+      const isOver = at >= source.length
+      if (isOver) this.#last = { key, entries, counts, terms, beside }
+      if (isOver || performance.now() > nextShow) {
+        show({ entries, counts }, isOver)
+        nextShow = performance.now() + SHOW_MS
+      }
+      if (!isOver) setTimeout(slice)
+    }
+    slice()
+  }
+}
