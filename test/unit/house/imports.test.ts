@@ -85,6 +85,15 @@ describe('imports', () => {
     expect(wrong.map(written)).toEqual([])
   })
 
+  it('of what runs in a browser lead to what says how pages look, and to leaves', () => {
+    const isScript = (file: string) => file.startsWith('pages/script/')
+    const out = edges.filter(({ from, to }) => isScript(from) && !isScript(to))
+    expect(out.length).toBeGreaterThan(5)
+    const shared = ['pages/page-row.ts', 'pages/index-line.ts', 'pages/markup.ts', 'base/words.ts', 'base/own.ts']
+    expect(out.filter(({ to }) => !shared.includes(to)).map(written)).toEqual([])
+    expect(edges.filter(({ from, to }) => isScript(to) && !isScript(from)).map(written)).toEqual([])
+  })
+
   it('of what only ArchiveBox’s suite needs lead from hooks to it, never back', () => {
     const isUpstream = (file: string) => file.startsWith('hooks/upstream/')
     const touching = edges.filter(({ from, to }) => roomOf(from) === 'hooks' && isUpstream(to) !== isUpstream(from))
