@@ -6,6 +6,7 @@ import { onStopSignals } from '../base/stop-signals.ts'
 import type { CrawlRow } from '../db/crawls.ts'
 import type { Home } from '../db/home.ts'
 import type { SealedPage } from '../db/sealed-pages.ts'
+import { isDatabaseAway } from '../db/trouble.ts'
 import { liveRunnerProcesses } from '../runner/ownership.ts'
 import { report } from './follow-report.ts'
 import { LiveView } from './live-view.ts'
@@ -36,7 +37,6 @@ export async function follow(open: Archive, options: GlobalOptions, { runner, ru
     // the same.
     runner.signal(signal)
     interrupt.abort()
-    runner.news.wake()
     view?.stops(signal)
   })
   let last: FollowEvent | undefined
@@ -70,8 +70,13 @@ async function sayEnds(home: Home, options: GlobalOptions, pages: readonly Seale
 
 /** None when the database is away: the pages are said all the same. */
 async function runnerIds(home: Home): Promise<LineIds> {
-  const runner = (await liveRunnerProcesses(home).catch(() => [])).at(-1)
-  return runner ? { runner_id: runner.id } : {}
+  try {
+    const runner = (await liveRunnerProcesses(home)).at(-1)
+    return runner ? { runner_id: runner.id } : {}
+  } catch (error) {
+    if (isDatabaseAway(error)) return {}
+    throw error
+  }
 }
 
 const RESUME = {

@@ -68,12 +68,14 @@ function newIn(cookies: readonly Cookie[], before: readonly Cookie[]): Cookie[] 
 async function watched(browser: OwnBrowser, done: Promise<unknown>, signal: AbortSignal): Promise<BrowserLogins> {
   const sessions = new Map<string, string>()
   let isDone = false
+  const unheard = new AbortController()
   const interrupt = new Promise<void>((resolve) => {
     if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
+    signal.addEventListener('abort', () => resolve(), { signal: unheard.signal })
   })
   const over = Promise.race([done, browser.ended, interrupt]).finally(() => {
     isDone = true
+    unheard.abort()
   })
   let last: BrowserLogins | undefined
   do {

@@ -107,7 +107,14 @@ function newCrawl(urls: readonly string[], record: Fields, call: Call<LeftOut>):
     maxDepth: wholeNumber(max_depth, 'max_depth', 4),
     maxUrls: wholeNumber(max_urls, 'max_urls', 10_000_000),
     maxSize: 0,
-    tags: Array.isArray(tags) ? unique(tags.flatMap((tag) => String(tag).split(',')).map((tag) => tag.trim())) : [],
+    tags: Array.isArray(tags)
+      ? unique(
+          tags
+            .join(',')
+            .split(',')
+            .map((tag) => tag.trim()),
+        )
+      : [],
     label: typeof label === 'string' ? label : '',
     config: {},
     list: checkedUrls(urls, call),

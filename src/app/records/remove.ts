@@ -34,6 +34,7 @@ export async function* remove(
   { noun, ids }: RemoveInput,
 ): AsyncGenerator<Removed, void, void> {
   const { crawls, snapshots } = await shownBy(home, noun, ids)
+  let isWhole = true
   try {
     for (const id of ids) {
       try {
@@ -43,8 +44,11 @@ export async function* remove(
         yield { id, removed: false, refused: error }
       }
     }
+  } catch (error) {
+    isWhole = false // The database may be away; the next runner writes them.
+    throw error
   } finally {
-    await reconcilePages(home, crawls, snapshots)
+    if (isWhole) await reconcilePages(home, crawls, snapshots)
   }
 }
 

@@ -2,6 +2,7 @@ import { checkRecord, type Found, type Status } from '../../app/doctor/check.ts'
 import { doctor as examine } from '../../app/doctor/doctor.ts'
 import { oneLine } from '../../base/clean.ts'
 import { EXIT } from '../../base/errors.ts'
+import { interruptible } from '../interrupts.ts'
 import { sayMeanwhile } from '../meanwhile.ts'
 import { wrappedUncut } from '../screen/flow.ts'
 import { isAscii, onStdout } from '../screen/palette.ts'
@@ -13,7 +14,9 @@ import { printRecord, terminal, wantsJson } from '../terminal.ts'
  * no rights.
  */
 export async function doctor(asked: Asked, { fix }: { fix?: boolean }): Promise<void> {
-  const found = await examine(asked, { fix: fix === true }, { tell: sayMeanwhile })
+  const found = fix
+    ? await interruptible((signal) => examine(asked, { fix }, { signal, tell: sayMeanwhile }))
+    : await examine(asked, { fix: false })
   const width = Math.max(...found.map(({ name }) => name.length))
   for (const each of found) {
     if (wantsJson(asked)) printRecord(checkRecord(each))

@@ -75,8 +75,8 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
     if (!(await cues.next())) return
     await cues.end()
     await refuseBelowRunner(home)
-    for (const text of wanted?.others ?? []) printJson(text)
     const queued = wanted && (await queueRecords(open, wanted, { tell: sayMeanwhile }))
+    for (const text of wanted?.others ?? []) printJson(text)
     if (queued) await sayQueued(options, open, queued)
     const crawlIds = queued?.crawls
     if (crawlIds?.length === 0) return terminal.say('nothing to run: no crawl, snapshot or result among these')

@@ -27,7 +27,8 @@ export async function change<Row extends { readonly id: string; readonly status:
 ): Promise<void> {
   await withChosen(options, kind, args, async ({ open, rows, ids }) => {
     const { changed, pausedCrawls } = await steer(open, { noun, verb, ids })
-    const others = rows.filter(({ id }) => !changed.includes(id)).map(({ id, status }) => `${id} is ${status}`)
+    const isChanged = new Set(changed)
+    const others = rows.filter(({ id }) => !isChanged.has(id)).map(({ id, status }) => `${id} is ${status}`)
     if (changed.length === 0) throw new AppError(`no ${noun} to ${verb}: ${brief(others)}`)
     if (changed.length > NAMED) terminal.say(`${DONE[verb]}: ${changed.length} ${noun}s`)
     else for (const id of changed) terminal.say(`${DONE[verb]}: ${id}`)
@@ -37,7 +38,7 @@ export async function change<Row extends { readonly id: string; readonly status:
       options,
       open,
       kind,
-      ids.filter((id) => changed.includes(id)),
+      ids.filter((id) => isChanged.has(id)),
     )
   })
 }

@@ -34,11 +34,12 @@ export async function deleteRows<Row extends { readonly id: string }>(
       throw new AppError(`nothing was deleted: this would delete ${what}`, {
         hint: '--yes does it, --dry-run lists it',
       })
+    const byId = new Map(rows.map((row) => [row.id, row]))
     let refusals = 0
     for await (const { id, removed, refused } of remove(open, { noun, ids })) {
       if (refused) sayError(refused)
       if (refused) refusals += 1
-      if (removed && wantsJson(options)) printRecord(kind.record(rows.find((row) => row.id === id)!))
+      if (removed && wantsJson(options)) printRecord(kind.record(byId.get(id)!))
     }
     if (refusals === 0) return terminal.say(`deleted ${what}`)
     terminal.say(`${refusals} of ${rows.length} were not deleted`)
