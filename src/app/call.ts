@@ -6,6 +6,6 @@ export interface Call<Event = never> {
   readonly signal?: AbortSignal
   /** Told what happens meanwhile, as data: what is said of it is the caller's. */
   readonly tell?: (event: Event) => void
-  /** The row of the process for which it acts, where that is still to be written: with what is written first. */
+  /** The row of the process for which it acts, where that is still to be written: `add` does, with its crawl. */
   readonly on?: NewRow
 }

@@ -4,7 +4,7 @@ import type { Mended } from './doctor/doctor.ts'
 import type { OpenEvent } from './open/events.ts'
 import type { PersonaMade } from './personas/change.ts'
 import type { VisitNote } from './personas/check-page.ts'
-import type { LoginReady } from './personas/login.ts'
+import type { LoginReady, LoginsKept } from './personas/login.ts'
 import type { Installing } from './plugins/install-needed.ts'
 import type { NoSetting } from './settings/configure.ts'
 import type { Overridden } from './settings/set-settings.ts'
@@ -19,5 +19,6 @@ export type AppEvent =
   | Mended
   | PersonaMade
   | LoginReady
+  | LoginsKept
   | VisitNote
   | Installing

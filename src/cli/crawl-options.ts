@@ -35,6 +35,7 @@ export async function limitsOf(asked: Asked, verb: CrawlOptions): Promise<CrawlL
     ...(urlAllowlist !== undefined && { urlAllowlist }),
     ...(urlDenylist !== undefined && { urlDenylist }),
     settings: ownSettings(asked, verb),
+    ...(verb.persona !== undefined && { persona: verb.persona }),
   }
   const limits = await newCrawl(asked, wanted, { tell: sayMeanwhile, refuse: refusing(problems) })
   problems.refuse()
@@ -71,14 +72,13 @@ function bytes(value: string, option: string): number {
   return read
 }
 
-/** The crawl's own settings: `-c`, and `--persona`. */
+/** The crawl's own settings. */
 function ownSettings({ known, problems }: Asked, { config, persona }: CrawlOptions): Pairs {
   const own = settingPairs(problems, config)
-  if (persona === undefined) return own
   const named = own.findLast(([name]) => known.nameOf(name) === 'ACTIVE_PERSONA')?.[1]
-  if (named !== undefined && named !== persona)
+  if (persona !== undefined && named !== undefined && named !== persona)
     problems.add(`--persona ${persona} and -c ACTIVE_PERSONA=${named}: a crawl has one persona`)
-  return [...own, ['ACTIVE_PERSONA', persona]]
+  return own
 }
 
 /** The settings in `-c KEY=VALUE`; what is none is a problem. */

@@ -34,6 +34,16 @@ function linesOf(event: AppEvent): string[] {
       return [`made persona ${event.name}`]
     case 'login ready':
       return loginLines(event.address)
+    case 'logins kept': {
+      const { persona, cookies, origins } = event
+      const session = cookies.filter(({ expires }) => expires === undefined).length
+      const parts = [
+        cookies.length === 0 ? 'no site has set a cookie' : `kept ${many(cookies.length, 'cookie')}`,
+        session > 0 && `${session} of them until the site ends the session`,
+        origins.length > 0 && `and the storage of ${origins.map(({ origin }) => origin).join(', ')}`,
+      ]
+      return [`${persona}: ${parts.filter(Boolean).join(', ')}`]
+    }
     case 'visit note':
       return [event.text]
     case 'installing':

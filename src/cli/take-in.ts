@@ -5,13 +5,13 @@ import type { Format } from '../importers/formats.ts'
 import { urlsInLine } from '../importers/text.ts'
 
 /** Where the URLs of a list come from, as it was typed. */
-export interface ListOptions {
+export interface SourceOptions {
   readonly file?: string
   readonly parser: Format | 'auto'
 }
 
 /** Takes in URLs from the arguments, a file, and stdin: for `-`, or when nothing else was named. Throws UsageError. */
-export async function takeIn(intake: Intake, args: readonly string[], { file, parser }: ListOptions): Promise<void> {
+export async function takeIn(intake: Intake, args: readonly string[], { file, parser }: SourceOptions): Promise<void> {
   const isStdin =
     file === '-' || args.includes('-') || (args.length === 0 && file === undefined && process.stdin.isTTY !== true)
   for (const arg of args) {

@@ -23,8 +23,7 @@ export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<
  * Makes a crawl and its pages, paused: nothing is archived of them until they are resumed.
  * @returns the crawl's id
  */
-export async function addPausedPages(db: Database, crawl: NewCrawl): Promise<string> {
-  const id = uuidv7()
+export async function addPausedPages(db: Database, crawl: NewCrawl, id = uuidv7()): Promise<string> {
   return await transact(db, async (tx) => {
     await insertExpanded(tx, crawl, id)
     for (const part of crawl.list.parts()) await insertSnapshots(tx, id, pagesOf(urlsOfPart(part)), OF_LIST)

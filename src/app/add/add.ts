@@ -22,7 +22,10 @@ export interface Added extends NewUrls {
   readonly crawl: CrawlRow | undefined
 }
 
-/** One crawl of the URLs of a list that are new here, for a runner. Without a new one, nothing is written. */
+/**
+ * One crawl of the URLs of a list that are new here, for a runner. Without a new one nothing is written, and `on`, the
+ * row of a process, is written with a crawl only, not with pages that are listed.
+ */
 export async function add(archive: Archive, input: AddInput, { on }: Pick<Call, 'on'> = {}): Promise<Added> {
   const { home, known } = archive
   const fresh = await toAdd(archive, input)
@@ -31,7 +34,8 @@ export async function add(archive: Archive, input: AddInput, { on }: Pick<Call, 
   const crawl = { ...input.crawl, list }
   trustGiven(known, home.dataDir, crawl.config)
   // What few callers need is not loaded with the others: `add` is to be quick.
-  if (input.isListOnly) return { ...fresh, crawl: await (await import('./list-only.ts')).listOnly(home, crawl) }
+  if (input.isListOnly)
+    return { ...fresh, crawl: await (await import('./list-only.ts')).listOnly(home, crawl, input.crawlId) }
   return { ...fresh, crawl: await insertCrawl(home.db, crawl, input.crawlId, on) }
 }
 

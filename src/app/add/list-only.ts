@@ -5,8 +5,8 @@ import { writeArchivePage } from '../../workers/index/index-pages.ts'
 import { writePagesOf } from '../../workers/repair/reconcile-pages.ts'
 
 /** Makes a crawl and its pages, rows and files, of which nothing is archived until it is resumed. */
-export async function listOnly(home: Home, crawl: NewCrawl): Promise<CrawlRow> {
-  const row = (await crawlById(home.db, await addPausedPages(home.db, crawl)))!
+export async function listOnly(home: Home, crawl: NewCrawl, id?: string): Promise<CrawlRow> {
+  const row = (await crawlById(home.db, await addPausedPages(home.db, crawl, id)))!
   const [failure] = await writePagesOf(home, row, 'paused')
   if (failure !== undefined) throw failure
   await writeArchivePage(home)

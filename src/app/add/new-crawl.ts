@@ -31,8 +31,9 @@ export interface CrawlWanted {
   /** Domains and regular expressions, comma-separated. */
   readonly urlAllowlist?: string
   readonly urlDenylist?: string
-  /** Its own, which win over all others; ACTIVE_PERSONA names its persona. */
+  /** Its own, which win over all others. */
   readonly settings?: Pairs
+  readonly persona?: string
 }
 
 /** A crawl without its list. */
@@ -49,6 +50,7 @@ export async function newCrawl(
 ): Promise<CrawlLimits> {
   const { maxDepth = 0, maxUrls = 0, maxSize = 0, tags = [], label = '', plugins } = wanted
   const env = crawlSettings(configured, wanted.settings ?? [], refuse)
+  if (wanted.persona !== undefined) env['ACTIVE_PERSONA'] = wanted.persona
   const persona = await crawlPersona(configured, env['ACTIVE_PERSONA'], { ...(tell && { tell }), refuse })
   if (plugins) refuseUnknown(configured, plugins, refuse)
   const [allow, deny] = (['urlAllowlist', 'urlDenylist'] as const).map((name) => {
@@ -72,13 +74,13 @@ export function crawlSettings(
   given: Pairs,
   refuse: Refuse = thrown,
 ): Record<string, string> {
-  const own: Record<string, string> = {}
+  const kept: Record<string, string> = {}
   for (const [name, text] of given) {
     const why = known.refusalForCrawl(name, text, settings.texts)
     if (why !== undefined) refuse(new UsageError(why), 'settings')
-    put(own, known.nameOf(name), text)
+    put(kept, known.nameOf(name), text)
   }
-  return own
+  return kept
 }
 
 function refuseUnknown({ known }: Configured, names: readonly string[], refuse: Refuse): void {

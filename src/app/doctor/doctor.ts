@@ -1,3 +1,4 @@
+import { AppError, EXIT } from '../../base/errors.ts'
 import { quietMs } from '../../base/quiet-ms.ts'
 import type { Call } from '../call.ts'
 import type { OpenEvent } from '../open/events.ts'
@@ -37,6 +38,9 @@ export async function doctor(
 ): Promise<Found[]> {
   const found = await examine(examined, ALL, quietMs(PATIENCE_MS))
   const mendable = fix ? found.filter((each) => each.fix !== undefined) : []
-  for (const { name, fix: mend } of mendable) call.tell?.({ event: 'mended', name, what: await mend!(call) })
+  for (const { name, fix: mend } of mendable) {
+    if (call.signal?.aborted) throw new AppError('interrupted: the rest is as it was', { exitCode: EXIT.interrupted })
+    call.tell?.({ event: 'mended', name, what: await mend!(call) })
+  }
   return mendable.length > 0 ? await examine(examined, ALL, quietMs(PATIENCE_MS)) : found
 }

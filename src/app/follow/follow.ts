@@ -55,8 +55,8 @@ export type FollowEvent =
 type Wait = 'crawl' | 'pages' | 'runner'
 
 /**
- * Follows a crawl until it is sealed and the reader's own runner gone. Once `signal` is given, only that is waited for:
- * whoever stops the runner. Throws AppError when the crawl is deleted, or the database stays away.
+ * Follows a crawl until it is sealed and the reader's own runner gone. Once `signal` has aborted, only the
+ * runner's end is waited for: whoever stops it. Throws AppError when the crawl is deleted, or the database stays away.
  */
 export async function* follow(
   archive: Archive,

@@ -38,8 +38,11 @@ export async function namesOf(personas: string, names: readonly string[]): Promi
   )
 }
 
-/** Deletes personas, with cookies and logins. */
+/** Deletes personas, with cookies and logins. Throws UsageError for one that is not there, and then deletes none. */
 export function deletePersonas(personas: string, names: readonly string[]): void {
+  const there = personasIn(personas)
+  const unknown = names.find((name) => !there.includes(name))
+  if (unknown !== undefined) throw unknownPersona(personas, unknown)
   for (const name of names) rmSync(join(personas, name), { recursive: true, force: true })
 }
 

@@ -30,6 +30,12 @@ export interface LoginReady {
   readonly address: string | undefined
 }
 
+/** What the browser held is kept; it is still to be closed. */
+export interface LoginsKept extends BrowserLogins {
+  readonly event: 'logins kept'
+  readonly persona: string
+}
+
 /**
  * A person logs in as a persona, which is made if it is not there; cookies and storage are kept when they are done.
  * Throws AppError when no browser starts, or it ends before it has said anything.
@@ -38,7 +44,7 @@ export interface LoginReady {
 export async function login(
   configured: Configured,
   { personas, name, url, isRemote, done }: LoginInput,
-  { signal = new AbortController().signal, tell }: Call<LoginReady | PersonaMade> = {},
+  { signal = new AbortController().signal, tell }: Call<LoginReady | LoginsKept | PersonaMade> = {},
 ): Promise<BrowserLogins> {
   const persona = await findOrMake(personas, name, tell ? { tell } : {})
   const env = personaEnvironment(configured, persona)
@@ -53,6 +59,7 @@ export async function login(
     const others = [...refused, ...newIn(now.cookies, persona.cookies)]
     const kept = { cookies: merged(others, cookies), origins }
     saveLogins(now, kept.cookies, origins)
+    tell?.({ event: 'logins kept', persona: name, ...kept })
     return kept
   } finally {
     await browser.close()

@@ -4,7 +4,7 @@ import { isUuid } from '../../base/ids.ts'
 import type { UrlList } from '../../base/url-list.ts'
 import { listOf } from '../../db/crawl-sources.ts'
 import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
-import { CRAWLS, type ListedCrawl, listedByIds, SNAPSHOTS } from '../../db/lists/listings.ts'
+import { CRAWLS, type ListedCrawl, type ListedSnapshot, listedByIds, SNAPSHOTS } from '../../db/lists/listings.ts'
 import { addCrawlWithPages, addPages } from '../../machines/add-pages.ts'
 import { checkedUrls, type LeftOut } from '../add/intake.ts'
 import type { CrawlLimits } from '../add/new-crawl.ts'
@@ -74,7 +74,7 @@ export interface NewPages {
 }
 
 export interface PagesMade {
-  readonly ids: string[]
+  readonly pages: readonly ListedSnapshot[]
   /** URLs beyond the limit of their crawl. */
   readonly beyond: number
   /** Pages that were there already, with other settings, which stay. */
@@ -91,18 +91,19 @@ export async function createPages(
   if (!('id' in crawl)) trustGiven(known, dataDir, crawl.config)
   const ids =
     'id' in crawl ? await addPages(db, crawl.id, list, tags) : await addCrawlWithPages(db, { ...crawl, list, tags })
-  const rows = await listedByIds(db, SNAPSHOTS, ids)
+  const pages = await listedByIds(db, SNAPSHOTS, ids)
   const asked = new Map([...list].flatMap(({ url, details }) => (details?.settings ? [[url, details.settings]] : [])))
-  const kept = rows.filter(({ url, settings }) => asked.has(url) && !isDeepStrictEqual(settings, asked.get(url)))
-  return { ids, beyond: list.total - ids.length, kept: kept.length }
+  const kept = pages.filter(({ url, settings }) => asked.has(url) && !isDeepStrictEqual(settings, asked.get(url)))
+  return { pages, beyond: list.total - ids.length, kept: kept.length }
 }
 
-/** A crawl that takes pages. Throws AppError for one that is sealed or paused. */
+/** A crawl that takes pages. Throws AppError for one that is not there, or is sealed or paused. */
 export async function openCrawl({ home }: Pick<Archive, 'home'>, id: string): Promise<ListedCrawl> {
   const [crawl] = await listedByIds(home.db, CRAWLS, [id])
-  if (crawl!.status === 'sealed' || crawl!.status === 'paused')
-    throw new AppError(`crawl ${crawl!.id} takes no pages: it is ${crawl!.status}`, {
+  if (!crawl) throw new UsageError(`there is no crawl ${id}`, 'archivebox-ts crawl list shows them')
+  if (crawl.status === 'sealed' || crawl.status === 'paused')
+    throw new AppError(`crawl ${crawl.id} takes no pages: it is ${crawl.status}`, {
       hint: 'without --crawl-id they get a crawl of their own',
     })
-  return crawl!
+  return crawl
 }

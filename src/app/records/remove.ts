@@ -34,7 +34,7 @@ export async function* remove(
   { noun, ids }: RemoveInput,
 ): AsyncGenerator<Removed, void, void> {
   const { crawls, snapshots } = await shownBy(home, noun, ids)
-  let isWhole = true
+  let isBroken = false
   try {
     for (const id of ids) {
       try {
@@ -45,10 +45,10 @@ export async function* remove(
       }
     }
   } catch (error) {
-    isWhole = false // The database may be away; the next runner writes them.
+    isBroken = true // Why is told, not that pages could not be written, either.
     throw error
   } finally {
-    if (isWhole) await reconcilePages(home, crawls, snapshots)
+    if (!isBroken) await reconcilePages(home, crawls, snapshots)
   }
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../../machines/commands.ts'
 import { reconcilePages } from '../../workers/repair/reconcile-pages.ts'
 import type { Archive } from '../archive.ts'
+import type { Call } from '../call.ts'
 
 /** What people do to crawls and pages. What is done to a crawl is done to its pages. */
 export type Steering = 'pause' | 'resume' | 'cancel'
@@ -39,17 +40,32 @@ const SEND: Readonly<Record<SteerInput['noun'], Readonly<Record<Steering, Send>>
 /** What came of it. */
 export interface Steered {
   /** Those whose state allowed it. */
-  readonly changed: string[]
+  readonly changed: readonly string[]
   /** Crawls that are paused, for which pages wait that were resumed. */
-  readonly pausedCrawls: string[]
+  readonly pausedCrawls: readonly string[]
 }
 
-/** Pauses, resumes or cancels crawls or pages; what shows a page on disk is written anew. */
-export async function steer({ home }: Pick<Archive, 'home'>, { noun, verb, ids }: SteerInput): Promise<Steered> {
+/** The rows are changed; what shows them on disk is still to be written. */
+export interface RowsSteered extends Steered {
+  readonly event: 'rows steered'
+}
+
+/**
+ * Pauses, resumes or cancels crawls or pages. What was cancelled is written anew on disk; a kill before that leaves it
+ * to the next runner.
+ */
+export async function steer(
+  { home }: Pick<Archive, 'home'>,
+  { noun, verb, ids }: SteerInput,
+  { tell }: Pick<Call<RowsSteered>, 'tell'> = {},
+): Promise<Steered> {
   const changed = await SEND[noun][verb](home, ids)
-  const crawls = noun === 'crawl' ? changed : verb === 'pause' ? [] : await crawlsOfSnapshots(home.db, changed)
-  if (verb === 'cancel') await reconcilePages(home, crawls, noun === 'snapshot' ? changed : undefined)
+  const isCancel = changed.length > 0 && verb === 'cancel'
   const isWaiting = noun === 'snapshot' && verb === 'resume'
+  const crawls = noun === 'crawl' ? changed : isCancel || isWaiting ? await crawlsOfSnapshots(home.db, changed) : []
   const waitedFor = isWaiting ? await listedByIds(home.db, CRAWLS, crawls) : []
-  return { changed, pausedCrawls: waitedFor.filter(({ status }) => status === 'paused').map(({ id }) => id) }
+  const steered = { changed, pausedCrawls: waitedFor.filter(({ status }) => status === 'paused').map(({ id }) => id) }
+  tell?.({ event: 'rows steered', ...steered })
+  if (isCancel) await reconcilePages(home, crawls, noun === 'snapshot' ? changed : undefined)
+  return steered
 }

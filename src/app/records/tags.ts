@@ -10,6 +10,7 @@ import {
 } from '../../db/tags.ts'
 import { reconcileCancelled } from '../../workers/repair/reconcile-work.ts'
 import type { Archive } from '../archive.ts'
+import type { Call } from '../call.ts'
 import { checkTag } from './tag-pages.ts'
 
 type Of = Pick<Archive, 'home'>
@@ -35,9 +36,19 @@ export async function mergeTags(archive: Of, from: readonly string[], into: stri
   return await shown(archive, [into])
 }
 
+/** The rows are changed; what shows them on disk is still to be written. */
+export interface TagsDeleted {
+  readonly event: 'tags deleted'
+}
+
 /** Takes tags away from all pages. */
-export async function deleteTags(archive: Of, tags: readonly Tag[]): Promise<void> {
+export async function deleteTags(
+  archive: Of,
+  tags: readonly Tag[],
+  { tell }: Pick<Call<TagsDeleted>, 'tell'> = {},
+): Promise<void> {
   await deleteRows(archive.home.db, tags)
+  tell?.({ event: 'tags deleted' })
   await shown(archive, [])
 }
 

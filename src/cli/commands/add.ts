@@ -20,10 +20,10 @@ import { OwnRunner } from '../own-runner.ts'
 import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
 import { stopWithWrapper } from '../stop-with-wrapper.ts'
-import { type ListOptions, takeIn } from '../take-in.ts'
+import { type SourceOptions, takeIn } from '../take-in.ts'
 import { printRecord, printText, terminal, wantsJson } from '../terminal.ts'
 
-export interface AddOptions extends CrawlOptions, ListOptions {
+export interface AddOptions extends CrawlOptions, SourceOptions {
   readonly fromArchivebox?: string
   readonly link?: boolean
   readonly again?: boolean

@@ -40,7 +40,10 @@ export async function dbStop(options: GlobalOptions, { force }: { force?: boolea
 
 /** `db status`: one record. */
 export async function dbStatus(options: GlobalOptions): Promise<void> {
-  const record = await interruptible((signal) => databaseStatus(options, { signal, tell: sayMeanwhile }))
+  // Only an external server is waited for.
+  const record = options.databaseUrl
+    ? await interruptible((signal) => databaseStatus(options, { signal, tell: sayMeanwhile }))
+    : await databaseStatus(options, {})
   if (wantsJson(options)) return printRecord(record)
   for (const [key, value] of Object.entries(record)) process.stdout.write(`${key.padEnd(16)} ${value ?? '-'}\n`)
 }

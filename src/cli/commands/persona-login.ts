@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { login } from '../../app/personas/login.ts'
-import { many } from '../format.ts'
 import { interruptible } from '../interrupts.ts'
 import { sayMeanwhile } from '../meanwhile.ts'
 import { pageUrl } from '../page-url.ts'
@@ -24,20 +23,12 @@ export async function personaLogin(
     const input = process.stdin.resume()
     await Promise.race([once(input, 'data'), once(input, 'end')])
   }
-  const { cookies, origins } = await interruptible(async (signal) => {
+  await interruptible(async (signal) => {
     try {
-      return await login(asked, { personas, name, url, isRemote: remote, done }, { signal, tell: sayMeanwhile })
+      await login(asked, { personas, name, url, isRemote: remote, done }, { signal, tell: sayMeanwhile })
     } finally {
       process.stdin.pause()
     }
   })
-  const session = cookies.filter(({ expires }) => expires === undefined).length
-  const kept = cookies.length === 0 ? 'no site has set a cookie' : `kept ${many(cookies.length, 'cookie')}`
-  const parts = [
-    kept,
-    session > 0 && `${session} of them until the site ends the session`,
-    origins.length > 0 && `and the storage of ${origins.map(({ origin }) => origin).join(', ')}`,
-  ]
-  terminal.say(`${name}: ${parts.filter(Boolean).join(', ')}`)
   terminal.say(`archivebox-ts persona test ${name} URL checks a page; add --persona ${name} archives with it`)
 }

@@ -21,10 +21,10 @@ import { type PrintOptions, printerOf } from '../records/print.ts'
 import { onStderr } from '../screen/palette.ts'
 import type { Column } from '../screen/table.ts'
 import type { Asked } from '../settings.ts'
-import { type ListOptions, takeIn } from '../take-in.ts'
+import { type SourceOptions, takeIn } from '../take-in.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
-export interface ScheduleOptions extends CrawlOptions, ListOptions {
+export interface ScheduleOptions extends CrawlOptions, SourceOptions {
   readonly every: string
   readonly timezone?: string
 }

@@ -49,8 +49,7 @@ export async function tagDelete(
     const tags = await tagsNamed(open.home.db, [...new Set(names)])
     const what = tags.map(({ name, pages }) => `${name} from ${many(pages, 'page')}`).join(', ')
     if (!yes) throw new AppError(`nothing was changed: this would take ${what}`, { hint: '--yes does it' })
-    await deleteTags(open, tags)
-    terminal.say(`took ${what}`)
+    await deleteTags(open, tags, { tell: () => terminal.say(`took ${what}`) })
     return []
   })
 }

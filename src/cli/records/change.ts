@@ -1,6 +1,5 @@
 import { retryRows } from '../../app/records/retry-rows.ts'
-import type { SteerInput } from '../../app/records/steer.ts'
-import { steer } from '../../app/records/steer.ts'
+import { type Steered, type SteerInput, steer } from '../../app/records/steer.ts'
 import { AppError } from '../../base/errors.ts'
 import type { RetryRequest } from '../../machines/retry.ts'
 import { adoptedNote } from '../adopted-note.ts'
@@ -26,19 +25,20 @@ export async function change<Row extends { readonly id: string; readonly status:
   { noun, verb }: Pick<SteerInput, 'noun' | 'verb'>,
 ): Promise<void> {
   await withChosen(options, kind, args, async ({ open, rows, ids }) => {
-    const { changed, pausedCrawls } = await steer(open, { noun, verb, ids })
-    const isChanged = new Set(changed)
-    const others = rows.filter(({ id }) => !isChanged.has(id)).map(({ id, status }) => `${id} is ${status}`)
-    if (changed.length === 0) throw new AppError(`no ${noun} to ${verb}: ${brief(others)}`)
-    if (changed.length > NAMED) terminal.say(`${DONE[verb]}: ${changed.length} ${noun}s`)
-    else for (const id of changed) terminal.say(`${DONE[verb]}: ${id}`)
-    for (const id of pausedCrawls) terminal.say(`crawl ${id} is paused: crawl resume ${id} goes on with it`)
+    const tell = ({ changed, pausedCrawls }: Steered) => {
+      if (changed.length > NAMED) terminal.say(`${DONE[verb]}: ${changed.length} ${noun}s`)
+      else for (const id of changed) terminal.say(`${DONE[verb]}: ${id}`)
+      for (const id of pausedCrawls) terminal.say(`crawl ${id} is paused: crawl resume ${id} goes on with it`)
+    }
+    const changed = new Set((await steer(open, { noun, verb, ids }, { tell })).changed)
+    const others = rows.filter(({ id }) => !changed.has(id)).map(({ id, status }) => `${id} is ${status}`)
+    if (changed.size === 0) throw new AppError(`no ${noun} to ${verb}: ${brief(others)}`)
     if (others.length > 0) terminal.say(`left as they are: ${brief(others)}`)
     await printChanged(
       options,
       open,
       kind,
-      ids.filter((id) => isChanged.has(id)),
+      ids.filter((id) => changed.has(id)),
     )
   })
 }

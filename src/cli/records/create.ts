@@ -68,10 +68,10 @@ export async function createSnapshots(
     passThrough(others)
     if (list === undefined) return terminal.say('nothing to do: no URL among these')
     await asProcess(home, 'cli', async () => {
-      const { ids, beyond, kept } = await createPages(open, { list, tags, crawl, given })
+      const { pages: made, beyond, kept } = await createPages(open, { list, tags, crawl, given })
       if (beyond > 0) terminal.say(`${beyond} of ${list.total} URLs are beyond the limit of their crawl`)
       if (kept > 0) terminal.say(`${many(kept, 'page')} of these were there already: their settings stay`)
-      await printerOf(options, SNAPSHOT, {}).all(await listedByIds(home.db, SNAPSHOT, ids))
+      await printerOf(options, SNAPSHOT, {}).all(made)
     })
   })
 }

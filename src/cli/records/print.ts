@@ -105,7 +105,8 @@ function linePrinter<Row>(kind: ListKind<Row>, format: Format, names: Names): (r
 
 /** All fields of the records of these rows, or those with these names; else columns. Throws UsageError. */
 function fieldsOf<Row>(kind: ListKind<Row>, rows: readonly Row[], names: Names): Field<Row>[] {
-  const fields = new Set(rows.flatMap((row) => Object.keys(recordOf(kind, row))))
+  const fields = new Set<string>()
+  for (const row of rows) for (const name of Object.keys(recordOf(kind, row))) fields.add(name)
   return (names ?? [...fields]).map((name) => {
     // Without a row nobody knows what there is.
     if (fields.has(name) || rows.length === 0) return [name, (_row, record) => own(record, name)]
