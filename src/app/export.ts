@@ -1,11 +1,10 @@
-import { pulled } from '../base/pulled.ts'
-import type { Home } from '../db/home.ts'
-import { eachListed } from '../db/lists/each-listed.ts'
 import { type Filters, SNAPSHOTS } from '../db/lists/listings.ts'
+import type { Archive } from './archive.ts'
 import type { Call } from './call.ts'
 import { EXPORTS, type ExportFormat, type ExportName } from './export/formats.ts'
+import { listRows } from './lists.ts'
 
-/** Characters that are given at once. */
+/** Characters that are given at once, or a few more. */
 const CHUNK = 262_144
 
 /** What is exported, and how. */
@@ -21,21 +20,17 @@ interface Wanted {
  * reader asks for more. Throws the reason of `signal` once that is given.
  */
 export async function* exportPages(
-  home: Home,
+  archive: Pick<Archive, 'home'>,
   { format, ...listed }: Wanted,
-  { signal }: Call = {},
+  call: Pick<Call, 'signal'> = {},
 ): AsyncGenerator<string, void, void> {
   const { head, page, foot }: ExportFormat = EXPORTS[format]
   let text = head
-  yield* pulled<string>((give) =>
-    eachListed(home.db, SNAPSHOTS, listed, (row) => {
-      signal?.throwIfAborted()
-      text += page(row)
-      if (text.length < CHUNK) return true
-      const chunk = text
-      text = ''
-      return give(chunk)
-    }),
-  )
+  for await (const rows of listRows(archive, SNAPSHOTS, listed, call)) {
+    for (const row of rows) text += page(row)
+    if (text.length < CHUNK) continue
+    yield text
+    text = ''
+  }
   yield text + foot
 }

@@ -7,12 +7,10 @@ const BATCH = 500
 /** How long a reader may pause: `list | less`. Longer holds up the server's housekeeping. */
 const READER_PAUSE = '1h'
 
-/** What is done with each row; false: no more of them. */
-export type Visit<Row> = (row: Row) => boolean | Promise<boolean>
+/** What is done with rows, as many as come at a time; false: no more of them. */
+export type Visit<Row> = (rows: readonly Row[]) => boolean | Promise<boolean>
 
-/**
- * Passes the rows of a query to `visit`, one by one, as of its start.
- */
+/** Passes the rows of a query to `visit`, as of its start. */
 export async function eachRow<Row>(
   db: Database,
   query: RawBuilder<Row> | Expression<Row>,
@@ -38,10 +36,7 @@ export async function inBatches<Row>(
   await sql`declare each_row no scroll cursor for ${query}`.execute(tx)
   for (;;) {
     const { rows } = await sql<Row>`fetch ${sql.lit(BATCH)} from each_row`.execute(tx)
-    for (const row of rows) {
-      const goesOn = visit(row)
-      if (!(goesOn === true || (await goesOn))) return
-    }
+    if (rows.length > 0 && !(await visit(rows))) return
     if (rows.length < BATCH) break
   }
   await sql`close each_row`.execute(tx)

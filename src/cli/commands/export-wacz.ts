@@ -1,5 +1,5 @@
+import { listRows } from '../../app/lists.ts'
 import { AppError, codeOf, UsageError } from '../../base/errors.ts'
-import { eachListed } from '../../db/lists/each-listed.ts'
 import { WaczPages } from '../../pages/wacz.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -19,10 +19,7 @@ export async function exportWacz(options: GlobalOptions, verb: WaczOptions): Pro
   await withHome(options, async (home) => {
     const pages = new WaczPages(home.dataDir)
     try {
-      await eachListed(home.db, SNAPSHOT, await query(home), (page) => {
-        pages.add(page)
-        return true
-      })
+      for await (const some of listRows({ home }, SNAPSHOT, await query(home))) for (const page of some) pages.add(page)
       const { count, lacking } = pages
       if (count === 0)
         throw new AppError(lacking === 0 ? 'there are no such pages' : `none of ${lacking} pages has a WARC`)

@@ -16,7 +16,7 @@ export async function exportAsText(options: GlobalOptions, { format, ...verb }: 
   if (options.json && format !== 'jsonl') throw new UsageError(`--json and --format ${format} exclude each other`)
   const query = queryOf(SNAPSHOT, verb)
   await withHome(options, async (home) => {
-    for await (const chunk of exportPages(home, { format, ...(await query(home)) })) {
+    for await (const chunk of exportPages({ home }, { format, ...(await query(home)) })) {
       printText(chunk)
       if (!(await readerWantsMore())) break
     }

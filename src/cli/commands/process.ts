@@ -1,5 +1,6 @@
+import { listProcesses } from '../../app/lists.ts'
 import { pagesInWork } from '../../db/pages-in-work.ts'
-import { eachProcess, listProcesses, type ProcessFilters } from '../../db/process-rows.ts'
+import type { ProcessFilters } from '../../db/process-rows.ts'
 import type { ProcessRow } from '../../db/processes.ts'
 import { processRecord } from '../../db/records.ts'
 import { presentRows } from '../../processes/presence.ts'
@@ -23,10 +24,9 @@ export async function processList(options: GlobalOptions, verb: ProcessFilters &
   const printer = printerOf(options, { columns: COLUMNS, record: processRecord }, verb)
   await withHome(options, async (home) => {
     const inWork = printer.hasColumns ? await pagesInWork(home.db) : []
-    await printer.list(async (visit, limit) => {
-      const look = (row: ProcessRow) => visit({ ...row, ...doingOf(row, inWork) })
-      if (limit === undefined) return await eachProcess(home, verb, look)
-      for (const row of await listProcesses(home, verb, limit)) if (!(await look(row))) return
+    await printer.list(async function* (limit) {
+      for await (const rows of listProcesses({ home }, { filters: verb, limit }))
+        yield rows.map((row) => ({ ...row, ...doingOf(row, inWork) }))
     })
   })
 }

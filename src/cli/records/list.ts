@@ -1,7 +1,7 @@
 import { findIds } from '../../app/ids.ts'
+import { listRows } from '../../app/lists.ts'
 import { UsageError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
-import { eachListed } from '../../db/lists/each-listed.ts'
 import type { Filters, Model } from '../../db/lists/listings.ts'
 import { OUTCOMES } from '../../db/tables.ts'
 import { withHome } from '../home.ts'
@@ -40,7 +40,7 @@ export async function list<Row extends { readonly id: string }>(
   await withHome(options, async (home) => {
     const { filters } = await query(home)
     await printer.list(
-      (visit, limit) => eachListed(home.db, kind, { filters, ...(limit && { limit }) }, visit),
+      (limit) => listRows({ home }, kind, { filters, ...(limit && { limit }) }),
       nothingFound(kind, Object.keys(filters).length > 0),
     )
   })

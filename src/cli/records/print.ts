@@ -1,8 +1,8 @@
 import { csv } from '../../app/export/csv.ts'
+import type { Rows } from '../../app/lists.ts'
 import { oneLine } from '../../base/clean.ts'
 import { UsageError } from '../../base/errors.ts'
 import { own } from '../../base/own.ts'
-import type { Visit } from '../../db/each-row.ts'
 import { TABLE_LINES } from '../format.ts'
 import { commaList } from '../names.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -20,8 +20,8 @@ export interface PrintOptions {
   readonly columns?: string
 }
 
-/** Rows that are there, or come: newest first, at most `limit`, until `visit` returns false. */
-type Rows<Row> = readonly Row[] | ((visit: Visit<Row>, limit?: number) => Promise<void>)
+/** Rows that are there, or come: newest first, at most `limit`. */
+type Source<Row> = readonly Row[] | ((limit?: number) => Rows<Row>)
 
 /** How rows are shown. Throws UsageError for options that exclude each other. */
 export function printerOf<Row>(
@@ -48,19 +48,19 @@ export function printerOf<Row>(
      * Prints as many as `-n` says. Without it all; of those that come, only the first in a table.
      * @param none stands for a table without a row
      */
-    list: async (rows: Rows<Row>, none?: string) => {
-      const come = typeof rows === 'function' ? rows : undefined
-      const found = typeof rows === 'function' ? [] : rows.slice(0, limit)
-      if (come && lines) {
-        return await come((row) => {
-          lines([row])
-          return readerWantsMore()
-        }, limit)
+    list: async (source: Source<Row>, none?: string) => {
+      const comes = typeof source === 'function'
+      if (comes && lines) {
+        for await (const rows of source(limit)) {
+          lines(rows)
+          if (!(await readerWantsMore())) return
+        }
+        return
       }
-      await come?.((row) => found.push(row) > 0, limit ?? TABLE_LINES + 1)
+      const found = comes ? (await Array.fromAsync(source(limit ?? TABLE_LINES + 1))).flat() : source.slice(0, limit)
       // Headings without a row say nothing.
       if (found.length === 0 && none !== undefined && !lines) return terminal.say(none)
-      const isCut = come && limit === undefined && found.length > TABLE_LINES
+      const isCut = comes && limit === undefined && found.length > TABLE_LINES
       await all(isCut ? found.slice(0, TABLE_LINES) : found)
       if (isCut) terminal.say(`these are the newest ${TABLE_LINES}; -n shows more`)
     },

@@ -32,16 +32,16 @@ export async function eachListed<Row extends { readonly id: string }>(
       })
       return found
     })
-    for (const row of rows) if (!(await visit(row))) return
+    if (rows.length > 0) await visit(rows)
     return
   }
   await db.transaction().execute((tx) =>
     inSteps(tx, listing, filters, limit, async (query) => {
       let shown = 0
       let goesOn = true
-      await inBatches(tx, query, async (row) => {
-        shown += 1
-        goesOn = await visit(row)
+      await inBatches(tx, query, async (rows) => {
+        shown += rows.length
+        goesOn = await visit(rows)
         return goesOn
       })
       return goesOn ? shown : limit

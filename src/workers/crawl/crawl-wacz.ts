@@ -37,8 +37,8 @@ export async function writeCrawlWacz(
   const part = join(folder, `.${processId}.part`)
   const pages = new WaczPages(home.dataDir)
   try {
-    await eachListed(home.db, SNAPSHOTS, { filters: { crawlId: crawl.id } }, (page) => {
-      pages.add(page)
+    await eachListed(home.db, SNAPSHOTS, { filters: { crawlId: crawl.id } }, (some) => {
+      for (const page of some) if (pages.size <= most) pages.add(page)
       return pages.size <= most && !abort.aborted
     })
     if (pages.size > most && most > 0)

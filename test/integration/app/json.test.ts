@@ -53,8 +53,8 @@ const ASKED: Readonly<Record<string, Ask>> = {
     rmSync(join(test.dataDir, folder, 'html'), { recursive: true })
     return (await Array.fromAsync(findProblems(home, {}))).map(problemRecord)
   },
-  'export --format jsonl': async ({ home }) =>
-    recordsIn((await Array.fromAsync(exportPages(home, { format: 'jsonl' }))).join('')),
+  'export --format jsonl': async (archive) =>
+    recordsIn((await Array.fromAsync(exportPages(archive, { format: 'jsonl' }))).join('')),
   'config list --json': async (_archive, configured) => settingRecords(configured),
   'plugin show --json exit_1': async (_archive, { dataDir, settings }) => {
     const { plugins, texts } = crawlSettings(dataDir, settings)

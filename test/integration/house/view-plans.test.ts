@@ -62,8 +62,8 @@ async function listed<Row extends { readonly id: string }>(
   filters: Partial<Filters> = {},
 ): Promise<number> {
   let shown = 0
-  await eachListed(db, listing, { filters, limit: LIMIT }, () => {
-    shown += 1
+  await eachListed(db, listing, { filters, limit: LIMIT }, ({ length }) => {
+    shown += length
     return true
   })
   return shown
@@ -317,6 +317,9 @@ async function firstOf<Row extends { readonly id: string }>(
   limit?: number,
 ): Promise<string[]> {
   const ids: string[] = []
-  await eachListed(db, listing, { filters, ...(limit && { limit }) }, ({ id }) => ids.push(id) < most)
-  return ids
+  await eachListed(db, listing, { filters, ...(limit && { limit }) }, (rows) => {
+    ids.push(...rows.map(({ id }) => id))
+    return ids.length < most
+  })
+  return ids.slice(0, most)
 }
