@@ -59,25 +59,30 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
     if (demo) {
       intake.take({ url: demo.url })
       const ofDemo = { ...limits, maxDepth: Math.max(1, limits.maxDepth), label: limits.label || 'Demo' }
-      return await queue(options, intake, ofDemo, { ...verb, run: true })
+      return await queue(options, intake, { list: intake.list(), crawl: ofDemo }, { ...verb, run: true })
     }
     await takeIn(intake, args, verb)
+    const list = intake.list({ tell: sayMeanwhile })
     const isUnlimited = limits.maxDepth > 0 && verb.maxUrls === undefined
-    const maxUrls = isUnlimited ? intake.list({ tell: sayMeanwhile }).total + LINKED_PAGES : limits.maxUrls
+    const maxUrls = isUnlimited ? list.total + LINKED_PAGES : limits.maxUrls
     if (isUnlimited && !options.quiet)
       sayWrapped(
         `depth ${limits.maxDepth}: at most ${LINKED_PAGES} pages that are linked to; --max-urls sets another limit, ` +
           'of all pages, 0 none',
       )
-    return await queue(options, intake, { ...limits, maxUrls }, verb)
+    return await queue(options, intake, { list, crawl: { ...limits, maxUrls } }, verb)
   } finally {
     intake.close()
     await demo?.close()
   }
 }
 
-async function queue(options: GlobalOptions, intake: Intake, crawl: CrawlLimits, verb: AddOptions): Promise<number> {
-  const list = intake.list({ tell: sayMeanwhile })
+async function queue(
+  options: GlobalOptions,
+  intake: Intake,
+  { list, crawl }: Pick<AddInput, 'list' | 'crawl'>,
+  verb: AddOptions,
+): Promise<number> {
   if (verb.dryRun && !isDataDir(options.dataDir)) return sayPlan(options, intake, crawl, { list, archived: 0 })
   const runner = new OwnRunner(options)
   const isAgain = verb.again === true || verb.demo === true
