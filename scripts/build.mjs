@@ -58,7 +58,8 @@ async function bundle(input, dir, { format, whole = false }) {
 
 /** Bundles the script of the pages into one that a browser loads from a file. */
 async function bundlePageScript(file) {
-  const build = await rolldown({ input: join(root, PAGE_SCRIPT), platform: 'browser', logLevel: 'warn' })
+  const input = join(root, PAGE_SCRIPT)
+  const build = await rolldown({ input, platform: 'browser', logLevel: 'warn', tsconfig: false })
   await build.write({ file, format: 'iife', minify: { compress: false, mangle: false, codegen: MINIFIED } })
   await build.close()
 }
