@@ -1,4 +1,5 @@
 // A process that nobody can end (a disk or a mount that does not answer) delays what it belongs to, and nothing else.
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { uuidv7 } from '../../../src/base/ids.ts'
 import { Log } from '../../../src/base/log.ts'
@@ -127,6 +128,8 @@ describe.skipIf(noFreezer)(`in a run ${noFreezer || ''}`, { concurrent: true }, 
       )
     await eventually(async () => (await hookPid()) !== undefined)
     const pid = (await hookPid())!
+    // Its row may be there while it still is the shell that becomes it.
+    await eventually(() => readFileSync(`/proc/${pid}/comm`, 'utf8') === 'sleep\n')
     await whileFrozen(pid, async (thaw) => {
       first.signal('SIGKILL')
       await first.finished()
