@@ -1,5 +1,6 @@
 import { when } from '../base/words.ts'
 import type { WorkStatus } from '../db/tables.ts'
+import type { ListData } from './list-data.ts'
 import type { Place } from './place.ts'
 
 /** Text that is already HTML: put together by `html`, never taken from outside. */
@@ -32,8 +33,8 @@ export function foreign(text: string): Html {
   return html`<bdi>${text}</bdi>`
 }
 
-/** Data for the script of a page: no text in it can end the element that it is in. */
-export function data(value: unknown): Html {
+/** The list of a page for its script: no text in it can end the element that it is in. */
+export function data(value: ListData): Html {
   const json = JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -1,18 +1,13 @@
 import { type Html, html } from './layout.ts'
+import type { ListData } from './list-data.ts'
 
 const OUTCOMES = { '': 'All', archived: 'Archived', partial: 'Partial', failed: 'Failed' }
-
-export interface ListedPages {
-  /** The chunks of the index that have them, the latest first. */
-  readonly chunks: readonly number[]
-  readonly total: number
-}
 
 /**
  * The list of pages: what is searched, and by what it is narrowed. script/page-list.ts fills it from the chunks of
  * the index.
  */
-export function pageList({ chunks, total }: ListedPages): Html {
+export function pageList({ chunks, total }: Pick<ListData, 'chunks' | 'total'>): Html {
   const filter = (name: string, label: string) =>
     html`<label hidden><span>${label}</span><select name="${name}"><option value="">any</option></select></label>`
   return html`<main>

@@ -156,7 +156,10 @@ export const PARSERS: readonly Parser[] = [
   parser('consequence', (text) => [isConsequence(text), neededBy(text)]),
   parser('chunk of the index', (text) => parseChunk(`pages(1,${JSON.stringify(text)})\n`)),
   parser('damaged chunk of the index', (text) => parseChunk(`pages(1,"${text}`)),
-  parser('text of a page of ours', (text) => [foreign(text), href(text), isVisible(text), data(text)]),
+  parser('text of a page of ours', (text) => [
+    ...[foreign(text), href(text), isVisible(text)],
+    data({ top: text, chunks: [], total: 0 }),
+  ]),
   parser('name of a crawl', (text) => crawlName({ label: '', urls: [text], urlsTotal: 1, firstTitle: text, pages: 1 })),
   onHtml('main part', mainPart),
   parser('URLs with secrets', (text) => [withoutUrlSecrets(text), hasUrlSecrets(`http://a/?${text}`)], [

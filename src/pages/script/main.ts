@@ -1,9 +1,10 @@
 // The one script of the pages on disk. They are opened as files: it can load nothing but scripts, and everything that
 // it shows is text of strangers, which becomes text nodes and never markup.
+import type { ListData } from '../list-data.ts'
 import { minuteOf } from '../page-row.ts'
 import { takeArrivals } from './arrivals.ts'
 import { find } from './dom.ts'
-import { type ListData, PageList } from './page-list.ts'
+import { PageList } from './page-list.ts'
 import { startSnapshot, watchPictures } from './snapshot.ts'
 
 takeArrivals()

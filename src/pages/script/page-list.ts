@@ -1,5 +1,6 @@
 import { own } from '../../base/own.ts'
 import { number } from '../../base/words.ts'
+import type { ListData } from '../list-data.ts'
 import { arrivals } from './arrivals.ts'
 import { fillChoices } from './choices.ts'
 import { Controls, type Filters, isNarrowed } from './controls.ts'
@@ -18,18 +19,6 @@ const IDLE_MS = 2
 /** Where nobody says when a browser is idle: so much at a time, and so long after the last. */
 const SLICE_MS = 8
 const LATER_MS = 30
-
-/** What the page says of its list. */
-export interface ListData {
-  /** The way to the top of the archive. */
-  readonly top: string
-  readonly chunks: readonly number[]
-  readonly total: number
-  /** Of a crawl: its id, whether it was unfinished, and when that was written. */
-  readonly crawl?: string
-  readonly live?: boolean
-  readonly writtenAt?: number
-}
 
 /** The list of pages, of the whole archive or of a crawl. */
 export class PageList {

@@ -540,9 +540,10 @@ describe('the layout', () => {
   })
 
   it('gives data to the script that nothing in it can end', () => {
-    const { text } = data({ x: '</script><!--&' })
+    const list = { top: '</script><!--&', chunks: [], total: 0 }
+    const { text } = data(list)
     expect(text.slice(text.indexOf('{'), text.indexOf('}'))).not.toMatch(/[<>&]/)
-    expect(JSON.parse(text.slice(text.indexOf('{'), text.indexOf('}') + 1))).toEqual({ x: '</script><!--&' })
+    expect(JSON.parse(text.slice(text.indexOf('{'), text.indexOf('}') + 1))).toEqual(list)
   })
 
   it('knows what can be seen', () => {
