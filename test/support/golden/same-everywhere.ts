@@ -31,7 +31,7 @@ const DIFFERENT: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/(?<="pid":)\d+/g, () => 'N'],
   // A hook that ends at once is gone before anybody can look at it.
   [/(?<="process_type":"hook",.*"status":"exited","pid":)null/g, () => 'N'],
-  [/\bpid \d+/g, () => 'pid N'],
+  [/\bpid \d+|(?<=\bhook \w+ \()pid -/g, () => 'pid N'],
   // The machine.
   [new RegExp(`(?<="hostname":")${HOST}(?=")`, 'g'), () => 'HOST'],
   [new RegExp(`\\b${HOST}(?= \\(here\\))`, 'g'), () => 'HOST'],
