@@ -99,19 +99,19 @@ export async function markRunning(db: Database, id: string, identity: ProcessIde
 
 /**
  * Closes the row of a process that had ended before `markRunning`, and says when it began.
- * @param identity null: it was gone before anybody could look at it
+ * @param ran its pid, and all else that names it unless it was gone before anybody could look at it
  */
 export async function markRan(
   db: Database,
   id: string,
-  identity: ProcessIdentity | null,
+  ran: Partial<ProcessIdentity> & Pick<ProcessIdentity, 'pid'>,
   exit: { code: number | null; signal: string | null },
   ranMs: number,
 ): Promise<void> {
   const update = sql`
     update process
-    set status = 'exited', boot_id = ${identity?.bootId ?? null}, pid_namespace = ${identity?.pidNamespace ?? null},
-        pid = ${identity?.pid ?? null}, start_ticks = ${identity?.startTicks ?? null},
+    set status = 'exited', boot_id = ${ran.bootId ?? null}, pid_namespace = ${ran.pidNamespace ?? null},
+        pid = ${ran.pid}, start_ticks = ${ran.startTicks ?? null},
         started_at = ${ago(ranMs)}, heartbeat_at = now(),
         exit_code = ${exit.code}, exit_signal = ${exit.signal}, ended_at = now()
     where id = ${id} and status = 'starting'

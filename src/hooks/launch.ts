@@ -125,7 +125,7 @@ async function record(
   // One that nobody can look at any more has ended, or never ran.
   const exit = await (identity ? Promise.race([exited, sleep(BRIEF_MS).then(() => undefined)]) : exited)
   const hasRun = exit && pid !== undefined
-  if (hasRun) await markRan(db, id, identity, exit, performance.now() - startedAt)
+  if (hasRun) await markRan(db, id, identity ?? { pid }, exit, performance.now() - startedAt)
   else if (identity) await markRunning(db, id, identity, performance.now() - startedAt)
   if (!exit) await failpoint('spawn.hook_running')
   if (!hasRun) await markEnded(db, id, await exited)

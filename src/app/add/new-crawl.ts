@@ -39,6 +39,11 @@ export interface CrawlWanted {
 /** A crawl without its list. */
 export type CrawlLimits = Omit<NewCrawl, 'list'>
 
+/** A crawl of so many URLs with a limit of its pages, where it follows links and nobody has said how far. */
+export function withLimit(crawl: CrawlLimits, urls: number): CrawlLimits {
+  return crawl.maxDepth > 0 ? { ...crawl, maxUrls: urls + LINKED_PAGES } : crawl
+}
+
 /**
  * A crawl's limits, tags and settings, those of its persona and of its surroundings among them. Without `refuse`,
  * throws UsageError for the first thing that is wrong.

@@ -1,6 +1,6 @@
 import { type AddInput, add as addCrawl, toAdd } from '../../app/add/add.ts'
 import { Intake } from '../../app/add/intake.ts'
-import { type CrawlLimits, LINKED_PAGES } from '../../app/add/new-crawl.ts'
+import { type CrawlLimits, LINKED_PAGES, withLimit } from '../../app/add/new-crawl.ts'
 import type { NewUrls } from '../../app/add/new-urls.ts'
 import type { Archive } from '../../app/archive.ts'
 import { AddressFilter } from '../../base/address-filter.ts'
@@ -63,14 +63,13 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
     }
     await takeIn(intake, args, verb)
     const list = intake.list({ tell: sayMeanwhile })
-    const isUnlimited = limits.maxDepth > 0 && verb.maxUrls === undefined
-    const maxUrls = isUnlimited ? list.total + LINKED_PAGES : limits.maxUrls
-    if (isUnlimited && !options.quiet)
+    const crawl = verb.maxUrls === undefined ? withLimit(limits, list.total) : limits
+    if (crawl !== limits && !options.quiet)
       sayWrapped(
         `depth ${limits.maxDepth}: at most ${LINKED_PAGES} pages that are linked to; --max-urls sets another limit, ` +
           'of all pages, 0 none',
       )
-    return await queue(options, intake, { list, crawl: { ...limits, maxUrls } }, verb)
+    return await queue(options, intake, { list, crawl }, verb)
   } finally {
     intake.close()
     await demo?.close()

@@ -1,5 +1,5 @@
 import { Intake } from '../../app/add/intake.ts'
-import { LINKED_PAGES } from '../../app/add/new-crawl.ts'
+import { withLimit } from '../../app/add/new-crawl.ts'
 import { findIds } from '../../app/ids.ts'
 import { addSchedule, scheduleUrls } from '../../app/schedules/add-schedule.ts'
 import { changeSchedules, type ScheduleChange } from '../../app/schedules/change-schedules.ts'
@@ -37,8 +37,7 @@ export async function scheduleAdd(options: Asked, args: readonly string[], verb:
   const urls = await takeIn(intake, args, verb)
     .then(() => scheduleUrls(intake.list({ tell: sayMeanwhile })))
     .finally(() => intake.close())
-  const isUnlimited = limits.maxDepth > 0 && verb.maxUrls === undefined
-  const crawl = isUnlimited ? { ...limits, maxUrls: urls.length + LINKED_PAGES } : limits
+  const crawl = verb.maxUrls === undefined ? withLimit(limits, urls.length) : limits
   const open = await openHome(options, 'if-empty')
   try {
     await asProcess(open.home, 'cli', async () => {
