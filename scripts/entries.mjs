@@ -8,6 +8,7 @@ export const WHOLE = {
   program: 'src/cli/program.ts',
   add: 'src/cli/add-program.ts',
   run: 'src/cli/run-program.ts',
+  server: 'src/cli/server-program.ts',
   worker: 'src/workers/entry.ts',
   host: 'src/hooks/host.ts',
 }
@@ -32,5 +33,5 @@ export const WHEN_NEEDED = [
   { id: 'tls', importer: /node_modules/, file: 'src/base/start/tls-when-needed.ts' },
   { id: './stream', importer: /node_modules\/pg\/lib\//, file: 'src/base/pg-stream.ts' },
 ]
-/** The one script of the pages on disk. */
-export const PAGE_SCRIPT = 'src/pages/script/main.ts'
+/** The script of the pages on disk, and that of the pages of a server. */
+export const PAGE_SCRIPTS = { pages: 'src/pages/script/main.ts', served: 'src/pages/script/served.ts' }

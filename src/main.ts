@@ -8,6 +8,7 @@ import { BUILT, VERSION } from './base/version.ts'
 import type * as AddProgram from './cli/add-program.ts'
 import type * as Program from './cli/program.ts'
 import type * as RunProgram from './cli/run-program.ts'
+import type * as ServerProgram from './cli/server-program.ts'
 import { isPage, verbAt } from './cli/verb-at.ts'
 import type * as Worker from './workers/entry.ts'
 
@@ -29,6 +30,8 @@ if (verb === '--version' || verb === '-V' || verb === 'version') {
   void (load('add.js', 'cli/add-program.ts') as typeof AddProgram).program(process.argv)
 } else if (word === 'run') {
   void (load('run.js', 'cli/run-program.ts') as typeof RunProgram).program(process.argv)
+} else if (word === 'server') {
+  void (load('server.js', 'cli/server-program.ts') as typeof ServerProgram).program(process.argv)
 } else {
   void (load('program.js', 'cli/program.ts') as typeof Program).program(process.argv)
 }
@@ -42,6 +45,6 @@ function load(built: string, source: string): unknown {
 /** What this process is for, as far as it makes a difference for the code that it needs. */
 function use(): string {
   if (verb === 'worker') return kind === 'crawl' ? 'crawl-worker' : 'snapshot-worker'
-  const uses = ['--help', 'help', '--run', 'add', 'run', 'status', 'crawl', 'snapshot', 'result']
+  const uses = ['--help', 'help', '--run', 'add', 'run', 'status', 'crawl', 'snapshot', 'result', 'server']
   return uses.find((word) => process.argv.includes(word))?.replace('--', '') ?? 'command'
 }

@@ -15,6 +15,7 @@ import { registerPersona } from './verbs/persona.ts'
 import { registerPlugin } from './verbs/plugin.ts'
 import { registerRun } from './verbs/run.ts'
 import { registerSchedule } from './verbs/schedule.ts'
+import { registerServer } from './verbs/server.ts'
 import { registerTag } from './verbs/tag.ts'
 
 /** Parses the command line and runs one verb. */
@@ -42,6 +43,8 @@ export function commandTree(): Command {
   registerAdd(root, asked)
 
   registerRun(root, asked)
+
+  registerServer(root)
 
   verb(root, 'status', 'who leads, what runs, what is queued, what failed', [
     'archivebox-ts status',

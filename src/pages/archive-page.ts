@@ -1,5 +1,6 @@
 import { many, number, sizeText } from '../base/words.ts'
-import { CRAWL_STATUSES, data, foreign, type Html, html, page, time } from './layout.ts'
+import { foreign, type Html, html } from './html.ts'
+import { CRAWL_STATUSES, data, page, time } from './layout.ts'
 import type { ArchiveCrawl, ArchivePage } from './model/archive.ts'
 import { crawlName } from './model/crawl-name.ts'
 import { pageList } from './page-list.ts'

@@ -1,6 +1,7 @@
 import { number, tookText } from '../base/words.ts'
 import type { Outcome } from '../db/tables.ts'
-import { CRAWL_STATUSES, data, foreign, type Html, html, page, time } from './layout.ts'
+import { foreign, type Html, html } from './html.ts'
+import { CRAWL_STATUSES, data, page, time } from './layout.ts'
 import type { CrawlCounts, CrawlPage } from './model/crawl.ts'
 import { crawlName } from './model/crawl-name.ts'
 import { pageList } from './page-list.ts'

@@ -2,7 +2,7 @@ import { attemptName, HOSTED_LOG } from '../base/attempt-paths.ts'
 import { endMarkOf } from '../base/row-log.ts'
 import { many, tookText } from '../base/words.ts'
 import { isConsequence } from '../machines/cause.ts'
-import { foreign, type Html, html } from './layout.ts'
+import { foreign, type Html, html } from './html.ts'
 import type { SnapshotPageResult } from './model/snapshot.ts'
 import type { Place } from './place.ts'
 

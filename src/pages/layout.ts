@@ -1,37 +1,8 @@
 import { when } from '../base/words.ts'
 import type { WorkStatus } from '../db/tables.ts'
+import { Html, html } from './html.ts'
 import type { ListData } from './list-data.ts'
 import type { Place } from './place.ts'
-
-/** Text that is already HTML: put together by `html`, never taken from outside. */
-export class Html {
-  readonly text: string
-  constructor(text: string) {
-    this.text = text
-  }
-}
-
-type Part = Html | string | number | null | undefined | readonly Part[]
-
-/**
- * A template whose values are escaped, unless they are HTML already. Null and undefined are nothing; arrays are
- * joined.
- */
-export function html(strings: TemplateStringsArray, ...values: readonly Part[]): Html {
-  return new Html(strings.reduce((out, text, index) => out + part(values[index - 1]) + text))
-}
-
-function part(value: Part): string {
-  if (value === null || value === undefined) return ''
-  if (value instanceof Html) return value.text
-  if (Array.isArray(value)) return value.map(part).join('')
-  return String(value).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
-}
-
-/** Text of a page that was archived: what it says of its direction (U+202E and its like) ends with it. */
-export function foreign(text: string): Html {
-  return html`<bdi>${text}</bdi>`
-}
 
 /** The list of a page for its script: no text in it can end the element that it is in. */
 export function data(value: ListData): Html {
@@ -66,7 +37,7 @@ export interface Page {
   /** Of the window; the text of others is plain there. */
   readonly title: string
   /** What the script makes of it. */
-  readonly kind: 'archive' | 'crawl' | 'snapshot'
+  readonly kind: 'archive' | 'crawl' | 'snapshot' | 'board'
   /** Does it show HTML of strangers in frames, which its policy rules, too? */
   readonly showsCopies?: boolean
   readonly body: Html
@@ -75,22 +46,29 @@ export interface Page {
 }
 
 /** A whole page. */
-export function page({ title, kind, body, scripts = [], showsCopies = false }: Page, place: Place): string {
+export function page(
+  { title, kind, body, scripts = [], showsCopies = false }: Page,
+  place: Pick<Place, 'banner' | 'policy' | 'style' | 'script'>,
+): string {
   const load = (src: string) => html`<script src="${src}"></script>\n`
+  const policy = place.policy(showsCopies)
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="${place.policy(showsCopies)}">
-<title>${title}</title>
+${
+  policy &&
+  html`<meta name="referrer" content="no-referrer">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+`
+}<title>${title}</title>
 <link rel="stylesheet" href="${place.style}">
 <script src="${place.script}"></script>
 </head>
 <body class="${kind}">
-${body}
+${place.banner}${body}
 ${scripts.map(load)}</body>
 </html>
 `.text

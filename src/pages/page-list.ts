@@ -1,4 +1,4 @@
-import { type Html, html } from './layout.ts'
+import { type Html, html } from './html.ts'
 import type { ListData } from './list-data.ts'
 
 const OUTCOMES = { '': 'All', archived: 'Archived', partial: 'Partial', failed: 'Failed' }

@@ -1,3 +1,4 @@
+import type { Html } from './html.ts'
 import type { ListLinks } from './links.ts'
 import type { Output } from './model/outputs.ts'
 import type { Kept } from './model/snapshot.ts'
@@ -18,8 +19,13 @@ export interface Place extends ListLinks {
   file(path: string): string
   /** The script that names the copies of a URL. @param urlHash SHA-256, hexadecimal */
   copies(urlHash: string): string
-  /** What the page may load. @param showsCopies it shows HTML of strangers in frames, which its policy rules, too */
-  policy(showsCopies: boolean): string
+  /**
+   * What the page may load, by its own word; undefined: whoever sends it says so.
+   * @param showsCopies it shows HTML of strangers in frames, which its policy rules, too
+   */
+  policy(showsCopies: boolean): string | undefined
+  /** What all pages begin with: the way to the others. */
+  readonly banner?: Html
   /** An output, where it lies and as it may be shown. */
   shown(output: Output): ShownOutput
 }

@@ -1,4 +1,4 @@
-import { foreign, html } from './layout.ts'
+import { foreign, html } from './html.ts'
 
 /**
  * The page of a snapshot or crawl that cannot be shown as others are: where its files are. It needs nothing that

@@ -1,5 +1,5 @@
 import { number, sizeText } from '../base/words.ts'
-import { type Html, html } from './layout.ts'
+import { type Html, html } from './html.ts'
 import { cardsOf } from './model/outputs.ts'
 import type { SnapshotPage, SnapshotPageResult } from './model/snapshot.ts'
 import type { ShownOutput } from './place.ts'

@@ -1,6 +1,6 @@
 import { own } from '../../base/own.ts'
 import { type ListedSnapshot, SNAPSHOTS } from '../../db/lists/listings.ts'
-import { html } from '../../pages/layout.ts'
+import { html } from '../../pages/html.ts'
 import { csv } from './csv.ts'
 
 /** How pages are written for other programs, and for `add`. */

@@ -8,6 +8,7 @@ const STOREYS = [
   ['main.ts'],
   ['program.ts', 'complete.ts'],
   ['cli'],
+  ['server'],
   ['app'],
   ['runner'],
   ['workers'],

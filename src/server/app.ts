@@ -1,0 +1,81 @@
+import { type Context, Hono } from 'hono'
+import { messageOf } from '../base/errors.ts'
+import { isDatabaseAway } from '../db/trouble.ts'
+import { setCookie, tokensIn } from './access/cookie.ts'
+import { servedAssets } from './assets.ts'
+import { isOurOwn } from './door.ts'
+import { securityHeaders } from './headers.ts'
+import { routeHealth } from './health.ts'
+import { loginPage } from './pages/login.ts'
+import { routePages } from './pages/routes.ts'
+import { troublePage } from './pages/trouble.ts'
+import type { App } from './visit.ts'
+import type { Web } from './web.ts'
+
+/** What the app answers, from `Request` to `Response`. */
+export function createApp(web: Web): App {
+  const app: App = new Hono()
+  const headers = Object.entries(securityHeaders(web.copies.place))
+  app.use(async (c, next) => {
+    await next()
+    for (const [name, value] of headers) if (!c.res.headers.has(name)) c.res.headers.set(name, value)
+  })
+  app.onError((error, c) => {
+    const isAway = isDatabaseAway(error)
+    if (!isAway) web.log.error(`${c.req.method} ${c.req.path}: ${messageOf(error)}`)
+    const text = isAway ? 'The database is away' : 'This went wrong'
+    const why = isAway ? messageOf(error) : `${messageOf(error)}; logs/server.log in the data dir has more`
+    if (isAway) c.header('Retry-After', '2')
+    return answerTrouble(c, isAway ? 503 : 500, text, why)
+  })
+  app.notFound((c) => answerTrouble(c, 404, 'There is no such page', c.req.path))
+
+  routeHealth(app, web)
+  app.get('/assets/:name', (c) => {
+    const found = Object.values(servedAssets()).find(({ path }) => path === c.req.path)
+    if (!found) return c.notFound()
+    return c.body(found.text, 200, {
+      'Content-Type': found.type,
+      'Cache-Control': 'public, max-age=31536000, immutable',
+    })
+  })
+  app.get('/login', (c) => c.html(loginPage()))
+  app.post('/login', async (c) => {
+    if (!isOurOwn(c.req.raw.headers, web.names)) return answerTrouble(c, 403, 'Another page sent this', 'type the code')
+    const { code } = await c.req.parseBody()
+    const token = typeof code === 'string' ? await web.sessions.begin(code) : undefined
+    if (token === undefined)
+      return c.html(loginPage('This code is used up, older than five minutes, or mistyped.'), 401)
+    c.header('Set-Cookie', setCookie(web.names, token))
+    return c.redirect('/', 303)
+  })
+
+  app.use(async (c, next) => {
+    const session = await web.sessions.of(tokensIn(c.req.header('cookie'), web.names))
+    if (session === undefined) return refuse(c)
+    if (!['GET', 'HEAD'].includes(c.req.method) && !isOurOwn(c.req.raw.headers, web.names))
+      return answerTrouble(c, 403, 'Another page sent this', 'nothing was changed')
+    c.set('session', session)
+    return await next()
+  })
+  app.post('/logout', async (c) => {
+    await web.sessions.end(c.get('session'))
+    c.header('Set-Cookie', setCookie(web.names, null))
+    return c.redirect('/login', 303)
+  })
+  routePages(app, web)
+  return app
+}
+
+/** Nobody that we know: a person is asked for a code, a program is told. */
+function refuse(c: Context): Response {
+  if (isForPrograms(c)) return c.json({ error: 'no session: log in, or send a token' }, 401)
+  return c.html(loginPage(), 401)
+}
+
+const isForPrograms = (c: Context) => c.req.path.startsWith('/api/') || ['/events', '/metrics'].includes(c.req.path)
+
+function answerTrouble(c: Context, status: 403 | 404 | 500 | 503, text: string, why: string): Response {
+  if (isForPrograms(c)) return c.json({ error: `${text}: ${why}` }, status)
+  return c.html(troublePage(text, why), status)
+}

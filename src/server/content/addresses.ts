@@ -1,0 +1,70 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { href } from '../../pages/links.ts'
+import type { Session, Sessions } from '../access/sessions.ts'
+
+/** 100 bits: 20 letters of five. */
+const MAC_LETTERS = 20
+const LETTERS = '0123456789abcdefghijklmnopqrstuv'
+const DAY_MS = 86_400_000
+const LABEL = /^([0-9a-f]{32})-([0-9a-v]{20})$/
+
+/** Where the content listener is to be found. */
+export interface ContentPlace {
+  readonly protocol: 'http:' | 'https:'
+  /** What comes after the label of a capture: `localhost:8001`; with `isWildcard` false it is the whole host. */
+  readonly host: string
+  /** Has each capture a host of its own? Else all of them share one, and each is shown as nobody's. */
+  readonly isWildcard: boolean
+}
+
+/**
+ * The addresses of copies. A capture has a host of its own, whose name lets whoever knows it look: it says which
+ * capture, and that this server gave it to a session, yesterday or today. It ends with the session.
+ */
+export class CopyAddresses {
+  readonly place: ContentPlace
+  readonly #secret: Buffer
+  readonly #sessions: Pick<Sessions, 'live'>
+
+  constructor(place: ContentPlace, secret: Buffer, sessions: Pick<Sessions, 'live'>) {
+    this.place = place
+    this.#secret = secret
+    this.#sessions = sessions
+  }
+
+  /** The origin of a capture for a session; where all share one host, that and the beginning of each path. */
+  base(snapshotId: string, session: Session): string {
+    const id = snapshotId.replaceAll('-', '')
+    const label = `${id}-${this.#mac(id, session.id, today())}`
+    const { protocol, host, isWildcard } = this.place
+    return isWildcard ? `${protocol}//${label}.${host}` : `${protocol}//${host}/${label}`
+  }
+
+  /** The address of a file of a capture. @param path relative to its folder */
+  file(snapshotId: string, session: Session, path: string): string {
+    return `${this.base(snapshotId, session)}/${href(path)}`
+  }
+
+  /** The capture that a label names, and the session that it was given to; undefined: nobody gave it out. */
+  async captureOf(label: string): Promise<{ readonly id: string; readonly session: Session } | undefined> {
+    const [, id, mac] = LABEL.exec(label) ?? []
+    if (id === undefined || mac === undefined) return undefined
+    const given = Buffer.from(mac)
+    for (const session of await this.#sessions.live())
+      for (const day of [today(), today() - 1])
+        if (timingSafeEqual(Buffer.from(this.#mac(id, session, day)), given))
+          return { id: withDashes(id), session: { id: session } }
+    return undefined
+  }
+
+  #mac(id: string, session: string, day: number): string {
+    const bytes = createHmac('sha256', this.#secret).update(`copy ${id} ${session} ${day}`).digest()
+    return [...bytes.subarray(0, MAC_LETTERS)].map((byte) => LETTERS[byte & 31]).join('')
+  }
+}
+
+const today = () => Math.floor(Date.now() / DAY_MS)
+
+function withDashes(id: string): string {
+  return [id.slice(0, 8), id.slice(8, 12), id.slice(12, 16), id.slice(16, 20), id.slice(20)].join('-')
+}

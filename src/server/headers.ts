@@ -1,0 +1,34 @@
+import type { ContentPlace } from './content/addresses.ts'
+
+/** Where frames, pictures and media of copies come from. */
+export function contentSource({ protocol, host, isWildcard }: ContentPlace): string {
+  return `${protocol}//${isWildcard ? '*.' : ''}${host}`
+}
+
+/** What every answer of the app says. */
+export function securityHeaders(place: ContentPlace): Readonly<Record<string, string>> {
+  const copies = contentSource(place)
+  return {
+    'Content-Security-Policy': [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      `img-src 'self' ${copies}`,
+      `media-src ${copies}`,
+      `frame-src ${copies}`,
+      "connect-src 'self'",
+      "worker-src 'self'",
+      "manifest-src 'self'",
+      "form-action 'self'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ].join('; '),
+    'X-Frame-Options': 'DENY',
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'same-origin',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'Permissions-Policy': 'camera=(), microphone=(), geolocation=(), payment=(), usb=()',
+    'Cache-Control': 'no-store',
+  }
+}

@@ -1,0 +1,34 @@
+import type { Html } from '../../pages/html.ts'
+import { html } from '../../pages/html.ts'
+import { page } from '../../pages/layout.ts'
+import { servedAssets } from '../assets.ts'
+
+/** The pages that every page leads to. */
+const SECTIONS = [
+  ['/', 'Archive'],
+  ['/live', 'Live'],
+  ['/schedules', 'Schedules'],
+  ['/plugins', 'Plugins'],
+  ['/settings', 'Settings'],
+  ['/health', 'Health'],
+] as const
+
+/** One of them, or what belongs to it. */
+export type Section = (typeof SECTIONS)[number][0]
+
+/** What every page begins with. @param here where this one belongs */
+export function banner(here: Section): Html {
+  const link = ([path, name]: (typeof SECTIONS)[number]) =>
+    html`<a href="${path}"${path === here ? html` aria-current="page"` : ''}>${name}</a>\n`
+  return html`<a class="skip" href="#main">Skip to the content</a>
+<nav class="sections" aria-label="Pages">${SECTIONS.map(link)}</nav>
+<p class="note" id="note" role="status" hidden></p>
+`
+}
+
+/** A page of this server that no disk has: figures and tables. */
+export function board(here: Section, title: string, body: Html): string {
+  const { style, script } = servedAssets()
+  const place = { banner: banner(here), style: style.path, script: script.path, policy: () => undefined }
+  return page({ title, kind: 'board', body: html`<main id="main" tabindex="-1">\n${body}</main>` }, place)
+}

@@ -1,0 +1,9 @@
+import type { Context, Hono } from 'hono'
+import type { Session } from './access/sessions.ts'
+
+/** What a request knows once it was let in. */
+export interface Visit {
+  readonly Variables: { readonly session: Session }
+}
+export type App = Hono<Visit>
+export type Asked = Context<Visit>

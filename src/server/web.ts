@@ -1,0 +1,14 @@
+import type { Archive } from '../app/archive.ts'
+import type { Log } from '../base/log.ts'
+import type { Sessions } from './access/sessions.ts'
+import type { CopyAddresses } from './content/addresses.ts'
+import type { Names } from './names.ts'
+
+/** What the parts of a server share. */
+export interface Web {
+  readonly archive: Archive
+  readonly log: Log
+  readonly names: Names
+  readonly sessions: Sessions
+  readonly copies: CopyAddresses
+}
