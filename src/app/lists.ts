@@ -20,7 +20,7 @@ export function listRows<Row extends { readonly id: string }>(
   wanted: Wanted,
   stop: Stop = {},
 ): Rows<Row> {
-  return read((visit) => eachListed(home.db, listing, wanted, visit), stop)
+  return read(async (visit) => void (await eachListed(home.db, listing, wanted, visit)), stop)
 }
 
 /** The same of processes of this data dir. */

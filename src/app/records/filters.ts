@@ -11,11 +11,15 @@ export interface FilterWords {
   readonly status?: string | undefined
   readonly outcome?: string | undefined
   readonly urlContains?: string | undefined
+  /** A part of the title or the URL. */
+  readonly text?: string | undefined
   readonly host?: string | undefined
   /** Ids may be given by their first or last digits. */
   readonly crawlId?: string | undefined
   readonly snapshotId?: string | undefined
   readonly plugin?: string | undefined
+  /** Plugins that made something of the page. */
+  readonly made?: string | undefined
   readonly tag?: string | undefined
   /** Dates, or ages: 7d. */
   readonly after?: string | undefined
@@ -34,14 +38,16 @@ export function filtersOf(
   words: FilterWords,
   nameOf: NameOf = (filter) => filter,
 ): (home: Home) => Promise<Partial<Filters>> {
-  const { status, outcome, plugin, tag, urlContains, host, crawlId, snapshotId } = words
+  const { status, outcome, plugin, made, tag, urlContains, text, host, crawlId, snapshotId } = words
   const own: Partial<Filters> = {
     ...(status !== undefined && { status: statusesOf(status, model) }),
     ...(outcome !== undefined && { outcomes: wordsOf(outcome, OUTCOMES, 'outcome', 'the outcomes of a page') }),
     ...(plugin !== undefined && { plugins: namesOf(plugin, nameOf('plugin')) }),
+    ...(made !== undefined && { made: namesOf(made, nameOf('made')) }),
     ...(tag !== undefined && { tags: namesOf(tag, nameOf('tag')) }),
     ...timesOf(words, nameOf),
     ...(urlContains !== undefined && { urlContains }),
+    ...(text !== undefined && { text }),
     ...(host !== undefined && { host: host.toLowerCase() }),
   }
   return async (home) => ({

@@ -35,7 +35,11 @@ export function questionsOf<Row extends { readonly id: string }>(
   const asked = names.map((name) => valuesOf(name, pages))
   const question: Question = {
     table: 'snapshot',
-    sources: [...withAll('snapshot', asked), [WITH_RESULTS], ...(from || until ? [[withResultsIn(inTime)]] : [])],
+    sources: [
+      ...withAll('snapshot', asked.filter(isFound)),
+      [WITH_RESULTS],
+      ...(from || until ? [[withResultsIn(inTime)]] : []),
+    ],
     filters: asked.filter((_filter, n) => ofPage.includes(names[n]!)),
     ofPages: (page) => {
       const own = names.filter((name) => !ofPage.includes(name)).map((name) => anyOf(valuesOf(name, means), 'it'))

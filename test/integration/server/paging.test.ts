@@ -61,10 +61,33 @@ it.each<[string, () => Promise<void>]>([
   ['pages by a part of their URL', () => expectWhole(SNAPSHOTS, { urlContains: 'page-12' })],
   ['pages by host and time', () => expectWhole(SNAPSHOTS, { host: 'site-7.example', before: midway() })],
   ['pages by plugin', () => expectWhole(SNAPSHOTS, { plugins: ['favicon'], outcomes: ['partial', 'failed'] })],
+  ['pages by text', () => expectWhole(SNAPSHOTS, { text: 'PAGE 12' })],
+  ['pages by what was made of them', () => expectWhole(SNAPSHOTS, { made: ['favicon', 'rare'], tags: ['many'] })],
+  ['results of pages by text', () => expectWhole(RESULTS, { text: '/page-77', status: ['failed', 'skipped'] })],
+  ['crawls by text', () => expectWhole(CRAWLS, { text: 'site-3' })],
+  ['crawls by what was made', () => expectWhole(CRAWLS, { made: ['rare'] })],
   ['results', () => expectWhole(RESULTS, { status: ['failed'] })],
   ['results of pages', () => expectWhole(RESULTS, { outcomes: ['failed'], before: midway() })],
   ['results of pages by tag', () => expectWhole(RESULTS, { tags: ['few'] })],
 ])('a list of %s in parts is the whole list', async (_what, check) => await check())
+
+it('a look at some ends where it says, and goes on there', async () => {
+  const filters = { text: 'page 1' }
+  const whole = await listed(SNAPSHOTS, { filters })
+  const found: string[] = []
+  let reach: string | undefined
+  let looks = 0
+  do {
+    const wanted: Wanted = { filters, limit: 1_000_000, look: 500, ...(reach !== undefined && { last: { id: reach } }) }
+    reach = await eachListed(db, SNAPSHOTS, wanted, (rows) => {
+      found.push(...rows.map(({ id }) => id))
+      return true
+    })
+    looks += 1
+  } while (reach !== undefined)
+  expect(found).toEqual(whole.map(({ id }) => id))
+  expect(looks).toBeGreaterThan(3)
+})
 
 it('a place that is none is refused', () => {
   for (const text of ['', 'x', `${crawls.old}.`, `${crawls.old}.x`, `${crawls.old}.${crawls.old}.${crawls.old}`])
