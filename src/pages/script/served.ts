@@ -1,9 +1,12 @@
 // The one script of the pages that a server sends. Without it they work, and stand still.
-import { minuteOf } from '../page-row.ts'
+import { dayOf, minuteOf } from '../page-row.ts'
 import { find } from './dom.ts'
 
 document.addEventListener('DOMContentLoaded', () => {
-  for (const time of document.querySelectorAll('time')) time.textContent = minuteOf(new Date(time.dateTime))
+  for (const time of document.querySelectorAll('time')) {
+    const [date, isDay] = [new Date(time.dateTime), time.textContent.length === 'YYYY-MM-DD'.length]
+    time.textContent = isDay ? dayOf(date) : minuteOf(date)
+  }
   takeCode()
 })
 
