@@ -185,7 +185,7 @@ export async function copyNearest(
 /** The published files of the plugins that make icons and pictures, of these pages. */
 export async function picturesOf(db: Database, ids: readonly string[]): Promise<Map<string, readonly string[]>> {
   const select = sql<{ id: string; pictures: readonly string[] }>`
-    select id, ${picturesOfPage(sql`id`)} as pictures from unnest(${ids}::uuid[]) page (id)`
+    select page.id, ${picturesOfPage(sql`page.id`)} as pictures from unnest(${ids}::uuid[]) page (id)`
   const { rows } = await byIndex(db, (tx) => select.execute(tx))
   return new Map(rows.map(({ id, pictures }) => [id, pictures]))
 }

@@ -106,7 +106,7 @@ function caption(
   const reader = outputs.find(({ group, shown }) => group === 'text' && shown === 'html')
   const isReading = best.group === 'text'
   const whole = bestOf(outputs)
-  return html`<p class="caption" id="caption" data-live><b>${best.plugin}</b> ${sizeText(best.size)}
+  return html`<p class="about" id="about" data-live><b>${best.plugin}</b> ${sizeText(best.size)}
 ${reader && !isReading ? html`<a href="${choice(reader)}">Reader view</a>` : ''}
 ${isReading && whole && whole !== best ? html`<a href="${choice(whole)}">As it looked</a>` : ''}
 <a href="${file(best.path)}" target="_blank" rel="noreferrer">Open it alone</a></p>
