@@ -26,6 +26,7 @@ export function createApp(web: Web): App {
   })
   app.onError((error, c) => {
     const isAway = isDatabaseAway(error)
+    if (isAway) web.database.isAway()
     if (!isAway) web.log.error(`${c.req.method} ${c.req.path}: ${messageOf(error)}`)
     const text = isAway ? 'The database is away' : 'This went wrong'
     const why = isAway ? messageOf(error) : `${messageOf(error)}; logs/server.log in the data dir has more`

@@ -389,6 +389,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/web-sessions.ts keepLoginCode': () => sessions.keepLoginCode(db, home.dataDirId, hash, 60),
   'db/web-sessions.ts beginWebSession': () =>
     sessions.beginWebSession(db, home.dataDirId, { code: hash, session: hash, seconds: 60 }),
+  'db/processes.ts noteUrl': () => processes.noteUrl(db, worker, 'http://localhost'),
   'db/schedules.ts insertSchedule': async () => {
     const crawl = { maxDepth: 0, maxUrls: 0, maxSize: 0, tags: [], label: '', config: {} }
     const daily = { every: 'day', cron: '0 0 * * *', timezone: 'UTC', urls: ['https://example.com/'], crawl }
