@@ -20,7 +20,7 @@ const STREAMS = 1_000
 const IDLE_MS = 10_000
 const MOST_FIRST_BYTE_MS = 50
 
-/** What it takes to look at a million pages: first bytes, sizes, CPU and memory of the server, and streams that wait. */
+/** What it takes to look at a million pages: first bytes, sizes, CPU and memory of the server, streams that wait. */
 export async function server(rounds: number): Promise<Figure[]> {
   return await withHome(async (home) => {
     const { old, open } = await makeLargeArchive(home.db, PAGES)

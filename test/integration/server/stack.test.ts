@@ -18,7 +18,8 @@ interface Row extends Record<string, unknown> {
   readonly term: number | null
 }
 
-const LEADS = `select id, pid, parent_id, term::int from process where worker_type = 'worker_runner' and status = 'running'`
+const LEADS = `
+  select id, pid, parent_id, term::int from process where worker_type = 'worker_runner' and status = 'running'`
 const leader = async (home: TestHome): Promise<Row | undefined> => (await home.query<Row>(LEADS))[0]
 const serverRow = async (home: TestHome, pid: number) =>
   (await home.query<Row>(`select * from process where process_type = 'server' and pid = $1`, [pid]))[0]!
