@@ -37,7 +37,8 @@ export class Browser {
     })
   }
 
-  static async start(): Promise<Browser> {
+  /** @param args more of its own */
+  static async start(...args: readonly string[]): Promise<Browser> {
     const profile = mkdtempSync(join(tmpdir(), 'archivebox-ts-browser-'))
     const child = spawn(
       PROGRAM!,
@@ -49,6 +50,7 @@ export class Browser {
         '--disable-background-networking',
         '--remote-debugging-port=0',
         `--user-data-dir=${profile}`,
+        ...args,
         'about:blank',
       ],
       { stdio: 'ignore', env: { ...process.env, HOME: profile, PATH: '/usr/bin:/bin' } },

@@ -28,7 +28,8 @@ export function pathSent(text: string): string | undefined {
 
 /**
  * The file that an address means: itself, a folder's first page, or, as wget names what it saves, with the query in its
- * name and `.html` behind it. Links are followed in the list alone.
+ * name and `.html` or `.css` behind it.
+ * Links are followed in the list alone.
  * @param path decoded, it may end with a slash
  * @param query as it was sent
  */
@@ -48,7 +49,7 @@ function written(path: string, query: string | undefined): string[] {
   const file = path.endsWith('/') ? `${path}index.html` : path
   const queries = [query, decoded(query)].filter((text) => text !== undefined)
   const asked = queries.flatMap((text) => ['?', '@'].flatMap((mark) => [`${file}${mark}${text}`]))
-  return [...new Set(asked)].flatMap((name) => [name, `${name}.html`]).concat(plain)
+  return [...new Set(asked)].flatMap((name) => [name, `${name}.html`, `${name}.css`]).concat(plain)
 }
 
 function decoded(text: string): string | undefined {

@@ -1,8 +1,10 @@
+import { isAscii } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { TextDecoder } from 'node:util'
+import sniff from 'html-encoding-sniffer'
 import { encodingOf, UNDECLARED, withoutHalfCharacter } from '../../plugins/base/charset.ts'
 import type { OpenFile } from './open-inside.ts'
 import { rangeOf } from './range.ts'
@@ -77,9 +79,16 @@ async function* tamedPieces(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer
   if (rest !== '') yield Buffer.from(rest)
 }
 
+/** Reads a page in its encoding, which is told by its beginning; all of a page that is not longer. */
 function decoderFor(head: Buffer): TextDecoder {
+  const isAll = head.length < HEAD_BYTES
+  // What is ASCII so far may be anything that it says it is.
+  const isOpen = !isAll && isAscii(head)
+  const encoding = isOpen
+    ? sniff(head, { defaultEncoding: 'UTF-8' })
+    : encodingOf(isAll ? head : withoutHalfCharacter(head), UNDECLARED)
   try {
-    return new TextDecoder(encodingOf(withoutHalfCharacter(head), UNDECLARED))
+    return new TextDecoder(encoding)
   } catch {
     return new TextDecoder('windows-1252') // Not every Node knows every encoding.
   }
