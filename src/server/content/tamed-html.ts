@@ -180,13 +180,20 @@ function isHarmless(kind: string, { name, value }: Attribute): boolean {
   if (kind === 'link') return name !== 'rel' || SHEET.test(value)
   if (kind === 'meta') return !/^(?:http-equiv|name|property)$/.test(name) || (name !== 'http-equiv' && isPlain(value))
   if (kind === 'base') return name !== 'href' && name !== 'target'
-  if (kind === 'iframe' || kind === 'frame') return name !== 'srcdoc'
+  // Chromium connects to where a frame would lead before it looks whether that is forbidden.
+  if (FRAMES.test(kind)) return name !== 'srcdoc' && (name !== 'src' || isBeside(value))
   // Moving pictures change attributes without a script.
   if (kind === 'set' || kind.startsWith('animate')) return name !== 'attributename' || !/href|target|&/i.test(value)
   return !TELLS.test(name)
 }
 
 const isPlain = (value: string) => /^[\w:.-]*$/.test(value) && !/^referrer$/i.test(value)
+
+/** Does an address lead to the same host, whatever reads it? Of references only those of `&` are read. */
+function isBeside(value: string): boolean {
+  const address = value.replace(/^[\0- ]+/, '').replace(/&amp;|&(?=[\w.-]*=)/g, '')
+  return !/[&\\\t\n\f\r]|^\/\/|^[^/?#]*:/.test(address)
+}
 
 /** What an attribute says, references replaced. */
 function plain(value: string): string {
