@@ -6,6 +6,8 @@ import {
   type Kind,
   list,
   oneOf,
+  origin,
+  origins,
   path,
   paths,
   personaName,
@@ -270,6 +272,17 @@ export const SETTINGS = {
   HISTORY_DAYS: setting(whole(0, 100_000), 30, {
     by: 'machine',
     means: 'how long ended processes and the log of transitions are kept; 0: for ever',
+  }),
+  PUBLIC_URL: setting(origin, undefined, {
+    standardIs: '`http://abx-<8 digits>.localhost` and the port',
+    by: 'machine',
+    means:
+      'where a proxy on this machine makes `server` known; `http://127.0.0.1:8000` for browsers without `*.localhost`',
+  }),
+  CONTENT_URL: setting(origins, undefined, {
+    standardIs: 'hosts below `localhost`, one a copy',
+    by: 'machine',
+    means: 'where that proxy makes the port above it known, which has the copies: `*.` for hosts of their own',
   }),
   DISK_FLOOR: setting(amount('MB'), 200, {
     by: 'machine',

@@ -52,6 +52,23 @@ export const timeZone: Kind<string> = {
   read: (given) => (isZone(given.trim()) ? given.trim() : undefined),
 }
 
+/** Where something is to be found: scheme, host and port of a URL, and no more. */
+export const origin: Kind<URL> = {
+  takes: 'a URL of scheme, host and port alone, as https://archive.example.org',
+  read: (given) => originIn(given.trim()),
+}
+/** The same, or a host of which `*.` stands for any name below it. */
+export const origins: Kind<URL> = {
+  takes: 'a URL as https://*.copies.example.org, or as https://copies.example.org',
+  read: (given) => originIn(given.trim(), /^(?:\*\.)?[^*]+$/),
+}
+
+function originIn(text: string, host = /^[^*]+$/): URL | undefined {
+  const url = URL.parse(text)
+  const isOrigin = url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.protocol}//${url.host}/`
+  return isOrigin && host.test(url.host) ? url : undefined
+}
+
 /** Several paths, separated as in PATH. */
 export const paths: Kind<readonly string[]> = {
   takes: `paths, separated by ${delimiter}`,

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { on } from 'node:events'
 
 /** The parent's row, when a command of ours started this runner. No setting: nobody else may give it. */
@@ -8,6 +9,11 @@ export const startedByCommand = (): string | null => process.env[PARENT_ENV] ?? 
 
 /** What a command tells the runner that it has started ahead of time: its database is there, and then its crawl. */
 export type Cue = 'open' | 'work'
+
+/** Tells it. A channel that has just closed means that it is gone. */
+export function tellRun(child: ChildProcess, cue: Cue): void {
+  if (child.connected) child.send(cue, () => {})
+}
 
 /** The runner's side: a runner that nobody of ours has started waits for nothing. */
 export class Cues {

@@ -1,15 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { FollowersRunner } from '../app/follow/follow.ts'
 import { Bell } from '../base/abort.ts'
 import { AppError } from '../base/errors.ts'
 import { uuidv7 } from '../base/ids.ts'
-import { asset } from '../base/package-root.ts'
-import { FRUGAL_ENV } from '../base/start/frugal.ts'
-import { type Cue, PARENT_ENV } from './cues.ts'
+import { tellRun } from './cues.ts'
 import { runnerLog } from './home.ts'
 import type { GlobalOptions } from './options.ts'
+import { spawnRun } from './spawn-run.ts'
 import { terminal } from './terminal.ts'
 
 /**
@@ -45,7 +44,7 @@ export class OwnRunner implements FollowersRunner {
 
   /** The database is there: one that was started ahead opens it, too. */
   mayOpen(): void {
-    if (this.#ahead) tell(this.#ahead, 'open')
+    if (this.#ahead) tellRun(this.#ahead, 'open')
   }
 
   /** Has it work, and starts it again when it left. Throws AppError when it failed the last time. */
@@ -58,8 +57,8 @@ export class OwnRunner implements FollowersRunner {
     const ready = this.#ahead && isThere(this.#ahead) ? this.#ahead : undefined
     const child = ready ?? this.#spawn()
     this.#ahead = undefined
-    if (!ready) tell(child, 'open')
-    tell(child, 'work')
+    if (!ready) tellRun(child, 'open')
+    tellRun(child, 'work')
     const gone = new AbortController()
     this.gone = gone.signal
     this.#child = child.on('message', () => this.news.wake())
@@ -80,35 +79,15 @@ export class OwnRunner implements FollowersRunner {
   }
 
   #spawn(): ChildProcess {
-    const { verbose, json, databaseUrlGiven, waitDb } = this.#options
-    const args = [
-      asset('main.js', 'main.ts'),
-      'run',
-      ...['--crawl-id', this.crawlId, '--exit-on-idle', '--daemon'],
-      verbose ? '-v' : '-q',
-      ...(json ? ['--json'] : []),
-    ]
-    // Handed on whole: the runner reads the settings in it itself.
-    const env = {
-      ...FRUGAL_ENV,
-      ...process.env,
-      DATA_DIR: this.#dataDir,
-      [PARENT_ENV]: this.commandId,
-      ...(databaseUrlGiven ? { DATABASE_URL: databaseUrlGiven } : {}),
-      ...(waitDb === undefined ? {} : { WAIT_DB: waitDb }),
-    }
+    const { verbose, json } = this.#options
+    const args = ['--crawl-id', this.crawlId, '--exit-on-idle', '--daemon', verbose ? '-v' : '-q']
     // By the channel it hears of our end, however that comes about: then it is nobody's, and drains. What it says goes
     // above what we draw.
     const stderr = terminal.isLive && !json ? 'pipe' : 'inherit'
-    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', stderr, 'ipc'] })
+    const child = spawnRun(this.#options, this.commandId, args, stderr)
     if (child.stderr) createInterface(child.stderr).on('line', (line) => terminal.say(line))
     return child
   }
 }
 
 const isThere = ({ exitCode, signalCode }: ChildProcess) => exitCode === null && signalCode === null
-
-/** A channel that has just closed means that it is gone. */
-function tell(child: ChildProcess, cue: Cue): void {
-  if (child.connected) child.send(cue, () => {})
-}

@@ -83,6 +83,11 @@ export async function registerRunner(
 
 const ago = (ms: number) => sql<Date>`now() - make_interval(secs => ${ms / 1000})`
 
+/** Notes where a server is to be found. */
+export async function noteUrl(db: Database, id: string, url: string): Promise<void> {
+  await sql`update process set url = ${url} where id = ${id}`.execute(db)
+}
+
 /**
  * Completes a row after the spawn.
  * @param ranMs how long it has run by now

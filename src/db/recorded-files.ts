@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Database } from './database.ts'
 import type { Model } from './lists/listings.ts'
 import { withRetry } from './retry.ts'
+import type { OutputFile } from './tables.ts'
 
 /** A published file as its result records it. */
 export interface RecordedFile {
@@ -72,4 +73,20 @@ export async function withoutRow(db: Database, table: Model['table'], ids: reado
     select given.id from unnest(${ids}::uuid[]) given (id)
     where not exists (select from ${sql.table(table)} t where t.id = given.id)`
   return (await withRetry(db, () => select.execute(db))).rows.map(({ id }) => id)
+}
+
+/** The folder of a page, and what its results say of the files there, in the order in which they were made. */
+export interface FilesOfPage {
+  readonly output_dir: string
+  readonly plugin: string | null
+  readonly output_files: Readonly<Record<string, OutputFile>> | null
+}
+
+/** What may be shown of a page, a row for each result with files; none: there is no such page. */
+export async function filesOfPage(db: Database, snapshotId: string): Promise<FilesOfPage[]> {
+  const select = sql<FilesOfPage>`
+    select s.output_dir, r.plugin, r.output_files
+    from snapshot s left join archive_result r on r.snapshot_id = s.id and r.output_files <> '{}'
+    where s.id = ${snapshotId}::uuid order by r.hook_name, r.attempt`
+  return (await withRetry(db, () => select.execute(db))).rows
 }

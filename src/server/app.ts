@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
 import { messageOf } from '../base/errors.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { setCookie, tokensIn } from './access/cookie.ts'
@@ -12,6 +13,9 @@ import { troublePage } from './pages/trouble.ts'
 import type { App } from './visit.ts'
 import type { Web } from './web.ts'
 
+/** A form of ours has a code. */
+const MOST_BODY_BYTES = 16_384
+
 /** What the app answers, from `Request` to `Response`. */
 export function createApp(web: Web): App {
   const app: App = new Hono()
@@ -22,6 +26,7 @@ export function createApp(web: Web): App {
   })
   app.onError((error, c) => {
     const isAway = isDatabaseAway(error)
+    if (isAway) web.database.isAway()
     if (!isAway) web.log.error(`${c.req.method} ${c.req.path}: ${messageOf(error)}`)
     const text = isAway ? 'The database is away' : 'This went wrong'
     const why = isAway ? messageOf(error) : `${messageOf(error)}; logs/server.log in the data dir has more`
@@ -30,6 +35,7 @@ export function createApp(web: Web): App {
   })
   app.notFound((c) => answerTrouble(c, 404, 'There is no such page', c.req.path))
 
+  app.use(bodyLimit({ maxSize: MOST_BODY_BYTES }))
   routeHealth(app, web)
   app.get('/assets/:name', (c) => {
     const found = Object.values(servedAssets()).find(({ path }) => path === c.req.path)

@@ -4,12 +4,15 @@ import type { App } from './visit.ts'
 import type { Web } from './web.ts'
 
 /** For whoever watches the server: they need no session, and tell nothing but whether it works. */
-export function routeHealth(app: App, { archive }: Web): void {
+export function routeHealth(app: App, { archive, database }: Web): void {
   app.get('/healthz', (c) => c.text('ok\n'))
   app.get('/readyz', async (c) => {
     const why = await ping(archive.home.db).then(
       async () => ((await healthyOrchestrator(archive.home)) ? undefined : 'no runner leads'),
-      () => 'the database does not answer',
+      () => {
+        database.isAway()
+        return 'the database does not answer'
+      },
     )
     return why === undefined ? c.text('ready\n') : c.text(`${why}\n`, 503)
   })

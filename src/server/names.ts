@@ -1,3 +1,7 @@
+import type { Config } from '../base/config.ts'
+import { UsageError } from '../base/errors.ts'
+import type { ContentPlace } from './content/addresses.ts'
+
 /** Where a server listens. */
 export interface Listen {
   readonly host: string
@@ -23,13 +27,29 @@ export interface Names {
   readonly isSecure: boolean
 }
 
+type Urls = Pick<Config, 'PUBLIC_URL' | 'CONTENT_URL'>
+
+/** Throws UsageError when app and copies cannot be where the settings say. */
+export function refuseUrls({ PUBLIC_URL: app, CONTENT_URL: content }: Urls): void {
+  if (app === undefined) return
+  const isLoopback = LOOPBACK.includes(app.hostname) || app.hostname.endsWith('.localhost')
+  if (app.protocol === 'http:' && !isLoopback)
+    throw new UsageError(`PUBLIC_URL=${app.origin}: without TLS whoever is in between reads along`, 'it takes https://')
+  if (!isLoopback && content === undefined)
+    throw new UsageError(
+      `PUBLIC_URL=${app.origin}: copies need a host of their own`,
+      'set CONTENT_URL, as https://*.copies.example.org, or https://copies.example.org',
+    )
+  if (content?.host === app.host)
+    throw new UsageError(`CONTENT_URL=${content.origin}: copies must not be where the app is`, 'it takes another host')
+}
+
 /**
  * The names of the app of a data dir. Ports are no boundary for cookies, so it lives at a name that no other program
  * of this machine has: browsers take every name below `localhost` for loopback.
  * @param listen where it listens, its port known
- * @param publicUrl where a proxy makes it known
  */
-export function namesOf(dataDirId: string, listen: Listen, publicUrl: URL | undefined): Names {
+export function namesOf(dataDirId: string, listen: Listen, { PUBLIC_URL: publicUrl }: Urls): Names {
   const short = dataDirId.replaceAll('-', '').slice(-8)
   const port = listen.port === 80 ? '' : `:${listen.port}`
   const own = `abx-${short}.localhost${port}`
@@ -44,4 +64,17 @@ export function namesOf(dataDirId: string, listen: Listen, publicUrl: URL | unde
     cookie: `${isSecure ? '__Host-' : ''}abx_${short}`,
     isSecure,
   }
+}
+
+/** Where copies are. @param listen where their listener is, its port known */
+export function contentPlaceOf(listen: Listen, { PUBLIC_URL: app, CONTENT_URL: content }: Urls): ContentPlace {
+  if (content) {
+    const isWildcard = content.host.startsWith('*.')
+    const protocol = content.protocol === 'https:' ? 'https:' : 'http:'
+    return { protocol, host: isWildcard ? content.host.slice(2) : content.host, isWildcard }
+  }
+  // A browser that is sent to an address of loopback may not know the names below `localhost`.
+  if (app && LOOPBACK.includes(app.hostname))
+    return { protocol: 'http:', host: `${app.hostname}:${listen.port}`, isWildcard: false }
+  return { protocol: 'http:', host: `localhost:${listen.port}`, isWildcard: true }
 }

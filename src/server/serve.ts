@@ -2,46 +2,58 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Archive } from '../app/archive.ts'
 import { aborted } from '../base/abort.ts'
+import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import { noteUrl } from '../db/processes.ts'
+import { presentRows } from '../processes/presence.ts'
 import { Sessions } from './access/sessions.ts'
 import { createApp } from './app.ts'
 import { CopyAddresses } from './content/addresses.ts'
 import { answerContent } from './content/listener.ts'
+import { DatabaseWatch } from './database-watch.ts'
 import { refusedAtDoor } from './door.ts'
-import { HEAD_MS, listenAt, REQUEST_MS } from './listen.ts'
-import type { Listen } from './names.ts'
-import { namesOf } from './names.ts'
+import { HEAD_MS, listenAt, listenNear, REQUEST_MS } from './listen.ts'
+import { contentPlaceOf, type Listen, namesOf } from './names.ts'
+import { OlderServers } from './older-servers.ts'
 import { serverSecret } from './secret.ts'
+import type { Stack } from './stack.ts'
 import type { Web } from './web.ts'
 
 export interface ServeOptions {
+  /** Of our row, which is written. */
+  readonly id: string
   readonly archive: Archive
   readonly log: Log
   readonly listen: Listen
+  /** Undefined: no runner is wanted below this server. */
+  readonly stack: Stack | undefined
   /** Aborted when the server is to leave. */
   readonly stop: AbortSignal
   /** Called when it answers. @param link a one-time link to it */
-  ready(web: Web, link: string): void
+  ready(link: string): void
 }
 
 /** How long requests that are under way may take at the end, in ms. */
 const LEAVE_MS = 2_000
 
-/** The server, from start to end. */
-export async function serve({ archive, log, listen, stop, ready }: ServeOptions): Promise<void> {
-  const secret = serverSecret(archive.home.dataDir)
-  const sessions = new Sessions(archive.home)
+/** The server, from start to end. @returns the pid of a newer server that has taken over, if that is why it ended */
+export async function serve(options: ServeOptions): Promise<number | undefined> {
+  const { id, archive, log, listen, stack, stop, ready } = options
+  const { home, settings } = archive
+  const secret = serverSecret(home.dataDir)
+  const sessions = new Sessions(home)
+  const olders = new OlderServers(home, id)
   // Both listen before either answers: each must know where the other is.
   const [app, content] = [waiting(), waiting()]
-  const place = await listenAt(app.server, listen)
+  const place = await listenAt(app.server, listen, olders)
   const contentPort = listen.port === 0 ? 0 : place.port + 1
-  const contentPlace = await listenAt(content.server, { host: place.host, port: contentPort })
-  const names = namesOf(archive.home.dataDirId, place, undefined)
-  const host = `localhost:${contentPlace.port}`
-  const copies = new CopyAddresses({ protocol: 'http:', host, isWildcard: true }, secret, sessions)
-  const web: Web = { archive, log, names, sessions, copies }
+  const contentAt = await listenNear(content.server, { host: place.host, port: contentPort }, olders)
+  const names = namesOf(home.dataDirId, place, settings.config)
+  const copies = new CopyAddresses(contentPlaceOf(contentAt, settings.config), secret, sessions)
+  const database = new DatabaseWatch(archive, log, stop)
+  const web: Web = { archive, log, names, sessions, copies, database }
   const answer = getRequestListener(createApp(web).fetch)
-  content.answer(answerContent({ home: archive.home, copies, app: names.origin }))
+  content.answer(answerContent({ home, copies, app: names.origin }))
   app.answer((request, response) => {
     const refused = refusedAtDoor(request, names)
     if (!refused) return void answer(request, response)
@@ -49,9 +61,17 @@ export async function serve({ archive, log, listen, stop, ready }: ServeOptions)
     response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...(location && { Location: location }) })
     response.end(`${text}\n`)
   })
-  ready(web, `${names.origin}/login#${await sessions.newCode()}`)
+  await noteUrl(home.db, id, names.origin)
+  ready(`${names.origin}/login#${await sessions.newCode()}`)
+  const stackEnds = stack?.run(stop)
+  olders.leave().catch((error: unknown) => log.error(messageOf(error)))
   await aborted(stop)
-  await Promise.all([close(app.server), close(content.server)])
+  await Promise.all([close(app.server), close(content.server), stackEnds])
+  const others = await presentRows(home).catch(() => [])
+  return (
+    others.findLast((row) => row.process_type === 'server' && row.id !== id && row.url === names.origin)?.pid ??
+    undefined
+  )
 }
 
 /** A listener whose requests wait until somebody answers them. */

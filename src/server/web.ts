@@ -2,6 +2,7 @@ import type { Archive } from '../app/archive.ts'
 import type { Log } from '../base/log.ts'
 import type { Sessions } from './access/sessions.ts'
 import type { CopyAddresses } from './content/addresses.ts'
+import type { DatabaseWatch } from './database-watch.ts'
 import type { Names } from './names.ts'
 
 /** What the parts of a server share. */
@@ -11,4 +12,5 @@ export interface Web {
   readonly names: Names
   readonly sessions: Sessions
   readonly copies: CopyAddresses
+  readonly database: DatabaseWatch
 }

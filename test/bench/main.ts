@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os'
 import { captures } from './captures.ts'
 import { crawl } from './crawl.ts'
+import { database } from './database.ts'
 import { engine } from './engine.ts'
 import { engineKill } from './engine-kill.ts'
 import { engineScale } from './engine-scale.ts'
@@ -39,7 +40,8 @@ const BENCHES = {
   export: { run: exported, rounds: 3 },
   verify: { run: verified, rounds: 5 },
   backup: { run: backedUp, rounds: 1 },
-  server: { run: server, rounds: 5 },
+  database: { run: database, rounds: 5 },
+  server: { run: server, rounds: 3 },
   engine: { run: engine, rounds: 3 },
   'engine-scale': { run: engineScale, rounds: 3 },
   'engine-kill': { run: engineKill, rounds: 5 },

@@ -37,7 +37,8 @@ export class Browser {
     })
   }
 
-  static async start(): Promise<Browser> {
+  /** @param options of its command line, in addition */
+  static async start(...options: readonly string[]): Promise<Browser> {
     const profile = mkdtempSync(join(tmpdir(), 'archivebox-ts-browser-'))
     const child = spawn(
       PROGRAM!,
@@ -49,6 +50,7 @@ export class Browser {
         '--disable-background-networking',
         '--remote-debugging-port=0',
         `--user-data-dir=${profile}`,
+        ...options,
         'about:blank',
       ],
       { stdio: 'ignore', env: { ...process.env, HOME: profile, PATH: '/usr/bin:/bin' } },
@@ -89,6 +91,14 @@ export class Browser {
     await this.until("location.href === 'about:blank'")
     await this.send('Page.navigate', { url: `${pathToFileURL(file).href}${hash}` })
     await this.until("location.protocol === 'file:' && document.readyState !== 'loading'")
+  }
+
+  /** Opens an address and waits until it has loaded. */
+  async visit(url: string): Promise<void> {
+    await this.send('Page.navigate', { url: 'about:blank' })
+    await this.until("location.href === 'about:blank'")
+    await this.send('Page.navigate', { url })
+    await this.until("location.href !== 'about:blank' && document.readyState === 'complete'")
   }
 
   /** What an expression comes to in the page; a promise is waited for. */

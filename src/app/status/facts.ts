@@ -91,6 +91,9 @@ async function read(
     standbys: alive
       .filter((row) => row.worker_type === 'runner_waiting')
       .map((row) => ({ process_id: row.id, pid: row.pid, started_at: row.started_at, waits_for: row.blocked_reason })),
+    servers: alive
+      .filter((row) => row.process_type === 'server')
+      .map(({ id, pid, url, started_at }) => ({ process_id: id, pid, url, started_at })),
     // Its reason says since when, why, and what to do. That of a runner is why nothing moves.
     stuck: alive
       .filter((row) => row.process_type !== 'orchestrator' && row.blocked_reason !== null)

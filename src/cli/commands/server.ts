@@ -1,53 +1,95 @@
 import { join } from 'node:path'
-import { UsageError } from '../../base/errors.ts'
+import { untilLate } from '../../base/abort.ts'
+import { AppError, EXIT, UsageError } from '../../base/errors.ts'
 import { Log, toAll, toFile } from '../../base/log.ts'
+import { onStopSignals } from '../../base/stop-signals.ts'
+import { applicationName, STATEMENT_MS } from '../../db/database.ts'
+import { presentRows } from '../../processes/presence.ts'
 import { Sessions } from '../../server/access/sessions.ts'
-import type { Listen } from '../../server/names.ts'
+import { type Listen, refuseUrls } from '../../server/names.ts'
 import { serve } from '../../server/serve.ts'
-import { asProcess, openHome, withHome } from '../home.ts'
-import { interruptible } from '../interrupts.ts'
+import { Stack } from '../../server/stack.ts'
+import { tellRun } from '../cues.ts'
+import { asProcess, openHome, refuseBelowRunner, withHome } from '../home.ts'
 import type { Asked } from '../settings.ts'
-import { logLevel, terminal, terminalSink } from '../terminal.ts'
+import { spawnRun } from '../spawn-run.ts'
+import { heedNohup, stopWithWrapper } from '../stop-with-wrapper.ts'
+import { logLevel, printRecord, terminal, terminalSink } from '../terminal.ts'
 import type { ServerVerbOptions } from '../verbs/server.ts'
 
 const CONNECTIONS = 4
+const LEAVE_MS = 500
+/** A silent database keeps nobody for longer. */
+const CLOSE_MS = 5_000
+/** A terminal and the program that started us may both pass on one key press. */
+const SAME_PRESS_MS = 150
 
 /** `server`: show the archive to a browser, until a signal. @param id of its row */
 export async function serverVerb(options: Asked, id: string, verb: ServerVerbOptions): Promise<void> {
+  terminal.json = options.json === true
   const listen = listenOf(verb.listen)
+  refuseUrls(options.settings.config)
+  heedNohup()
+  stopWithWrapper()
   const open = await openHome(options, 'if-empty', {
-    connection: { name: 'archivebox-ts server', connections: CONNECTIONS },
+    connection: { name: applicationName('server'), connections: CONNECTIONS, statementMs: STATEMENT_MS },
   })
   const { home } = open
+  const toLogFile = toFile(join(home.dataDir, 'logs', 'server.log'))
+  const log = new Log('server', toAll(terminalSink(logLevel(options)), toLogFile), { process_id: id })
+  const stop = new AbortController()
   try {
-    const log = new Log(
-      'server',
-      toAll(terminalSink(logLevel(options)), toFile(join(home.dataDir, 'logs', 'server.log'))),
-    )
-    await asProcess(
-      home,
-      'server',
-      async () =>
-        await interruptible(async (stop) => {
-          await serve({
-            archive: open,
-            log,
-            listen,
-            stop,
-            ready: (_web, link) => terminal.say(link),
-          })
-        }),
-      id,
-    )
+    if (verb.runner) await refuseBelowRunner(home)
+    const startRunner = (standby: boolean) => {
+      const level = options.verbose ? ['-v'] : options.quiet ? ['-q'] : []
+      const child = spawnRun(options, id, ['--daemon', ...(standby ? ['--standby'] : []), ...level], 'inherit')
+      for (const cue of ['open', 'work'] as const) tellRun(child, cue)
+      return child
+    }
+    const stack = verb.runner ? new Stack(home, startRunner, log) : undefined
+    const unlisten = heed(stop, stack)
+    const ready = (link: string) => {
+      const text = `the archive is at ${link} (it lets one browser in, once, within 5 minutes)`
+      if (terminal.json) log.info(text)
+      else terminal.say(text)
+    }
+    const work = async () => await serve({ id, archive: open, log, listen, stack, stop: stop.signal, ready })
+    const newer = await asProcess(home, 'server', async () => ({ pid: await work() }), id)
+    unlisten()
+    if (newer.pid !== undefined) terminal.say(`a newer server (pid ${newer.pid}) has taken over`)
   } finally {
-    await open.close()
+    await untilLate(open.close(), CLOSE_MS)
+    // A connection that was given up may still be tried: everything is closed, so leave.
+    setTimeout(() => process.exit(), LEAVE_MS).unref()
   }
 }
 
-/** `server link`: a new one-time link. */
+/** The first signal ends all in order, the second hooks now, the third leaves. @returns what ends that */
+function heed(stop: AbortController, stack: Stack | undefined): () => void {
+  let count = 0
+  let last = Number.NEGATIVE_INFINITY
+  return onStopSignals((signal) => {
+    const now = performance.now()
+    if (now - last < SAME_PRESS_MS) return
+    last = now
+    count += 1
+    if (count > 2 || (count > 1 && !stack)) process.exit(EXIT.interrupted)
+    stop.abort()
+    stack?.signal(signal)
+  })
+}
+
+/** `server link`: a new one-time link to the newest server of this data dir. Throws AppError when there is none. */
 export async function serverLink(options: Asked): Promise<void> {
   await withHome(options, async (home) => {
-    terminal.say(await new Sessions(home).newCode())
+    const server = (await presentRows(home)).findLast((row) => row.process_type === 'server' && row.url !== null)
+    if (!server)
+      throw new AppError('no server runs on this data dir', {
+        hint: 'archivebox-ts server starts one, and prints a link',
+      })
+    const link = `${server.url}/login#${await new Sessions(home).newCode()}`
+    if (options.json) printRecord({ link })
+    else console.log(link)
   })
 }
 
@@ -55,7 +97,7 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '::1']
 
 /** Reads where it is to listen. Throws UsageError when that is nowhere, or beyond this machine. */
 function listenOf(text: string): Listen {
-  const [, host = '', port = ''] = /^(?:\[?([^\]]*)\]?:)?(\d+)$/.exec(text) ?? []
+  const [, host = '', port = ''] = /^(?:\[?([^\]]*?)\]?:)?(\d+)$/.exec(text) ?? []
   const number = Number(port)
   if (port === '' || number > 65_535) throw new UsageError(`--listen ${text}: it takes HOST:PORT, as 127.0.0.1:8000`)
   if (host !== '' && !LOOPBACK.includes(host))

@@ -59,6 +59,7 @@ function summary(facts: Facts, canvas: Canvas): string[] {
     ['data dir', [{ text: oneLine(facts.data_dir) }]],
     ['runner', runnerParts(facts, canvas)],
     ['standing by', facts.standbys.map(({ pid }) => ({ text: `pid ${pid}` }))],
+    ['server', facts.servers.map(({ url, pid }) => ({ text: url ?? `pid ${pid}, starting` }))],
     ['crawls', statesOf(queue.crawl)],
     ['pages', atLeastOne([...open, ...done].filter(({ text }) => text !== ''))],
     ['programs', missing.map((name, at) => ({ text: at === 0 ? `not found: ${name}` : name, style: palette.yellow }))],

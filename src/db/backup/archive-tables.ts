@@ -9,7 +9,7 @@ export interface CopiedTable {
   readonly columns: readonly string[]
 }
 
-/** What a database notes of its migrations comes from these; who may look at an archive is for its own server to say. */
+/** What a database notes of its migrations comes from these; who may look at an archive, its own server says. */
 const NOT_COPIED = ['schema_migration', 'web_session', 'login_code']
 
 /**

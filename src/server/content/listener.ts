@@ -1,6 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { basename } from 'node:path'
 import type { Home } from '../../db/home.ts'
+import { isDatabaseAway } from '../../db/trouble.ts'
+import { html } from '../../pages/html.ts'
 import type { CopyAddresses } from './addresses.ts'
+import { type Asked, asked } from './asked.ts'
+import { type Capture, Captures } from './captures.ts'
+import { contentHeaders } from './headers.ts'
+import { namedFile, pathSent } from './named-files.ts'
+import { isFolderInside, openInside } from './open-inside.ts'
+import { sendFile, sendTamed } from './send-file.ts'
+import { shownType, TEXT } from './shown-type.ts'
 
 /** What the content listener works with: no session, no cookie, no page of the app. */
 export interface Content {
@@ -10,9 +20,127 @@ export interface Content {
   readonly app: string
 }
 
+/** Asks for a file as it is, to be kept. */
+const RAW = 'raw'
+
+/** What one request is answered with. */
+interface Answering {
+  readonly content: Content
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly asked: Asked
+}
+
 /** Answers with a file of a capture. */
-export function answerContent(_content: Content): (request: IncomingMessage, response: ServerResponse) => void {
-  return (_request, response) => {
-    response.writeHead(404).end()
+export function answerContent(content: Content): (request: IncomingMessage, response: ServerResponse) => void {
+  const captures = new Captures(content.home)
+  return (request, response) => {
+    answer(content, captures, request, response).catch((error: unknown) => {
+      // Half of an answer is none: whoever reads it learns that by its end.
+      if (response.headersSent) return void response.destroy()
+      const [status, text] = isDatabaseAway(error) ? [503, 'The database is away.'] : [500, 'This went wrong.']
+      plainAnswer(response, status, text, { 'Retry-After': '2' })
+    })
   }
+}
+
+async function answer(
+  content: Content,
+  captures: Captures,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const what = asked(request, content.copies.place)
+  const given = what && (await content.copies.captureOf(what.label))
+  const capture = given && (await captures.of(given.id))
+  // Whoever knows no address learns nothing, also not which captures there are.
+  if (!what || !capture) return plainAnswer(response, 404, 'There is nothing here.', {})
+  const answering: Answering = { content, request, response, asked: what }
+  if (request.method === 'GET' || request.method === 'HEAD') return await answerFile(answering, capture)
+  return say(answering, 405, 'Files are read here, and nothing else.', { Allow: 'GET, HEAD' })
+}
+
+async function answerFile(answering: Answering, { folder, files }: Capture): Promise<void> {
+  const { content, request, asked } = answering
+  const path = pathSent(asked.path)
+  const name = path === undefined ? undefined : namedFile(files, path, asked.query)
+  if (name === undefined) return say(answering, 404, 'There is no such file in this copy.')
+  const { dataDir } = content.home
+  const steps = folder.split('/')
+  const file = await openInside(dataDir, [...steps, ...name.split('/')])
+  if (file === undefined) {
+    const isHere = await isFolderInside(dataDir, steps)
+    return say(answering, 404, isHere ? 'This file is not here any more.' : 'Its files are not on this machine.')
+  }
+  const { sent, type } = shownType(name, files.get(name)?.mimetype ?? '')
+  const headers = contentHeaders(content, asked, sent)
+  const sending = { ...answering, file, name }
+  const isKept = asked.query === RAW || sent === 'file' || (sent === 'pdf' && !content.copies.place.isWildcard)
+  if (isKept) {
+    const kept = { 'Content-Type': 'application/octet-stream', 'Content-Disposition': attachment(basename(name)) }
+    return await sendFile({ ...sending, headers: { ...headers, ...kept } })
+  }
+  if (sent === 'html') return await sendTamed({ ...sending, headers: { ...headers, 'Content-Type': type } })
+  if (sent !== 'svg') return await sendFile({ ...sending, headers: { ...headers, 'Content-Type': type } })
+  const vary = { Vary: 'Accept, Sec-Fetch-Dest' }
+  if (!isDocument(request))
+    return await sendFile({ ...sending, headers: { ...headers, 'Content-Type': type, ...vary } })
+  await file.handle.close()
+  // A drawing is a picture: as a document it is XML, whose entities make markup that nobody has seen.
+  const picture = html`<!doctype html><meta charset="utf-8"><title>${basename(name)}</title>
+<img src="./${lastStep(asked)}" alt="">\n`
+  return reply(answering, 200, picture.text, { 'Content-Type': 'text/html; charset=utf-8', ...vary })
+}
+
+/** An address beside itself: what was asked for, as it was. */
+function lastStep({ path, query }: Asked): string {
+  return path.slice(path.lastIndexOf('/') + 1) + (query === undefined ? '' : `?${query}`)
+}
+
+/** Is this asked for to be shown by itself, in a tab or a frame? */
+function isDocument({ headers }: IncomingMessage): boolean {
+  const dest = headers['sec-fetch-dest']
+  if (typeof dest === 'string') return ['document', 'iframe', 'frame', 'object', 'embed'].includes(dest)
+  return /\btext\/html\b/.test(headers.accept ?? '')
+}
+
+/** A short text, behind a valid label. */
+function say(answering: Answering, status: number, text: string, more: Readonly<Record<string, string>> = {}): void {
+  reply(answering, status, `${text}\n`, { 'Content-Type': TEXT, 'Cache-Control': 'no-store', ...more })
+}
+
+function reply(
+  { content, request, response, asked }: Answering,
+  status: number,
+  text: string,
+  more: Readonly<Record<string, string>>,
+): void {
+  const headers = { ...contentHeaders(content, asked, 'plain'), ...more, 'Content-Length': Buffer.byteLength(text) }
+  response.writeHead(status, headers).end(request.method === 'HEAD' ? undefined : text)
+}
+
+/** The same, byte for byte, whoever asks for what. */
+function plainAnswer(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  more: Readonly<Record<string, string>>,
+): void {
+  response.writeHead(status, {
+    ...more,
+    'Content-Type': TEXT,
+    'Content-Length': Buffer.byteLength(text),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  })
+  response.end(text)
+}
+
+function attachment(name: string): string {
+  const plain = name.replace(/[^\w.-]/g, '_')
+  const coded = encodeURIComponent(name.toWellFormed()).replace(
+    /['()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16)}`,
+  )
+  return `attachment; filename="${plain}"; filename*=UTF-8''${coded}`
 }

@@ -21,6 +21,7 @@ const OTHER_CODES: Readonly<Record<string, number>> = {
   'archivebox-ts status --json': 3,
   'archivebox-ts plugin install': 1, // Programs need the system's packages.
   'archivebox-ts db upgrade': 2, // For the embedded server only, which this data dir does not have.
+  'archivebox-ts server link': 1, // No server runs.
   'archivebox-ts export --format wacz --tag news > news.wacz': 1, // No page has a WARC.
 }
 
@@ -30,12 +31,13 @@ interface Example {
 }
 
 function examplesOf(command: Command, path: string): Example[] {
-  if (command.commands.length > 0)
-    return command.commands.flatMap((each) => examplesOf(each, `${path} ${each.name()}`.trim()))
+  const below = command.commands.flatMap((each) => examplesOf(each, `${path} ${each.name()}`.trim()))
   let help = ''
   command.configureOutput({ writeOut: (more) => (help += more) }).outputHelp()
   const lines = help.split('\nExamples:\n')[1]?.split('\n') ?? []
-  return lines.filter(Boolean).map((line) => ({ verb: path, command: line.trim() }))
+  return path === ''
+    ? below
+    : [...lines.filter(Boolean).map((line) => ({ verb: path, command: line.trim() })), ...below]
 }
 
 const leaves = (command: Command, path: string): string[] =>
@@ -78,7 +80,12 @@ it.each(others)('$command', async ({ verb, command }) => {
   const id = command.includes(AN_ID) ? await aRowFor(verb, command) : AN_ID
   const line = command.replaceAll(AN_ID, id).replaceAll(/https:\/\/example\.com\b/g, `${site.url}/page-2.html`)
   // One that ends by itself at last, and not only by Ctrl-C.
-  const bounded = command === 'archivebox-ts run' ? `${line} --exit-on-idle` : line
+  const bounded =
+    command === 'archivebox-ts run'
+      ? `${line} --exit-on-idle`
+      : verb === 'server'
+        ? `timeout --preserve-status -s INT 5 ${line} --listen 127.0.0.1:0`
+        : line
   const { code, output } = await shell(bounded)
   expect(code, output).toBe(OTHER_CODES[command] ?? 0)
   expect(output).not.toMatch(/^\s+at /m)

@@ -54,6 +54,7 @@ import * as snapshots from '../../../src/db/snapshots.ts'
 import * as tags from '../../../src/db/tags.ts'
 import * as terms from '../../../src/db/terms.ts'
 import { dueNow, unfinished } from '../../../src/db/unfinished.ts'
+import * as sessions from '../../../src/db/web-sessions.ts'
 import { addCrawlWithPages, addPages, addPausedPages } from '../../../src/machines/add-pages.ts'
 import * as adopt from '../../../src/machines/adopt.ts'
 import * as commands from '../../../src/machines/commands.ts'
@@ -100,6 +101,7 @@ let home: Home
 
 const crawl = uuidv7()
 const worker = uuidv7()
+const hash = Buffer.alloc(32, 1)
 const other = uuidv7()
 const token = uuidv7()
 const identity = { bootId: 'boot', pidNamespace: 'pid:[1]', pid: 1, startTicks: 1 }
@@ -380,6 +382,14 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await queue.release(claim, 60_000)
     await queues.snapshotQueue(owner(brokenOnce()), worker, {}).next()
   },
+  'db/web-sessions.ts webSessions': () => sessions.webSessions(db, home.dataDirId, 10),
+  'db/web-sessions.ts webSessionOf': () => sessions.webSessionOf(db, home.dataDirId, hash),
+  'db/web-sessions.ts webSessionSeen': () => sessions.webSessionSeen(db, hash, 60),
+  'db/web-sessions.ts endWebSession': () => sessions.endWebSession(db, hash),
+  'db/web-sessions.ts keepLoginCode': () => sessions.keepLoginCode(db, home.dataDirId, hash, 60),
+  'db/web-sessions.ts beginWebSession': () =>
+    sessions.beginWebSession(db, home.dataDirId, { code: hash, session: hash, seconds: 60 }),
+  'db/processes.ts noteUrl': () => processes.noteUrl(db, worker, 'http://localhost'),
   'db/schedules.ts insertSchedule': async () => {
     const crawl = { maxDepth: 0, maxUrls: 0, maxSize: 0, tags: [], label: '', config: {} }
     const daily = { every: 'day', cron: '0 0 * * *', timezone: 'UTC', urls: ['https://example.com/'], crawl }

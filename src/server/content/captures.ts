@@ -1,0 +1,80 @@
+import { leadsOut } from '../../base/leads-out.ts'
+import type { Home } from '../../db/home.ts'
+import { filesOfPage } from '../../db/recorded-files.ts'
+import type { NamedFile, NamedFiles } from './named-files.ts'
+
+/** What may be shown of a capture. */
+export interface Capture {
+  /** Its folder, relative to the data dir. */
+  readonly folder: string
+  readonly files: NamedFiles
+}
+
+/** So long what is known of a capture is used: a page with fifty pictures asks once. */
+const KNOWN_MS = 5_000
+/** At most so many captures, and of all so many names, are known. */
+const MOST = 64
+const MOST_NAMES = 250_000
+
+interface Known {
+  readonly until: number
+  readonly capture: Promise<Capture | undefined>
+  names: number
+}
+
+/** Captures by their ids, each remembered for a moment. */
+export class Captures {
+  readonly #home: Pick<Home, 'db'>
+  /** The one used last stands last. */
+  readonly #known = new Map<string, Known>()
+
+  constructor(home: Pick<Home, 'db'>) {
+    this.#home = home
+  }
+
+  /** Undefined: there is no such capture, or nothing of it may be shown. */
+  async of(id: string): Promise<Capture | undefined> {
+    const known = this.#known.get(id)
+    this.#known.delete(id)
+    if (known && known.until > performance.now()) {
+      this.#known.set(id, known)
+      return await known.capture
+    }
+    const fresh: Known = { until: performance.now() + KNOWN_MS, capture: this.#read(id), names: 0 }
+    this.#known.set(id, fresh)
+    try {
+      const capture = await fresh.capture
+      fresh.names = capture?.files.size ?? 0
+      this.#forget()
+      return capture
+    } catch (error) {
+      if (this.#known.get(id) === fresh) this.#known.delete(id)
+      throw error
+    }
+  }
+
+  #forget(): void {
+    let names = 0
+    for (const known of this.#known.values()) names += known.names
+    for (const [id, known] of this.#known) {
+      if (this.#known.size <= MOST && names <= MOST_NAMES) return
+      this.#known.delete(id)
+      names -= known.names
+    }
+  }
+
+  async #read(id: string): Promise<Capture | undefined> {
+    const rows = await filesOfPage(this.#home.db, id)
+    const folder = rows[0]?.output_dir
+    // Of a foreign backup any folder may be named.
+    if (folder === undefined || leadsOut(folder) || !folder.startsWith('archive/')) return undefined
+    const files = new Map<string, NamedFile>()
+    for (const { plugin, output_files } of rows)
+      for (const [name, { mimetype, link }] of Object.entries(output_files ?? {})) {
+        const path = `${plugin}/${name}`
+        if (!leadsOut(path) && !path.startsWith('.') && !path.includes('\0'))
+          files.set(path, { mimetype, ...(link !== undefined && { link }) })
+      }
+    return { folder, files }
+  }
+}

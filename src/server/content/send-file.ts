@@ -1,0 +1,131 @@
+import { isAscii } from 'node:buffer'
+import { createHash } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { TextDecoder } from 'node:util'
+import sniff from 'html-encoding-sniffer'
+import { encodingOf, UNDECLARED, withoutHalfCharacter } from '../../plugins/base/charset.ts'
+import type { OpenFile } from './open-inside.ts'
+import { rangeOf } from './range.ts'
+import { TamedHtml } from './tamed-html.ts'
+
+/** How HTML is made harmless: another number when that changes, so that no browser keeps what was made before. */
+const TAMED = 'tamed-1'
+/** By so much of its beginning the encoding of a page is told. */
+const HEAD_BYTES = 65_536
+
+export interface Sending {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly headers: Readonly<Record<string, string>>
+  readonly file: OpenFile
+  /** Tells one file of a capture from another. */
+  readonly name: string
+}
+
+/** Sends a file byte for byte, or the part of it that is asked for. The file is closed, whatever happens. */
+export async function sendFile({ request, response, headers, file, name }: Sending): Promise<void> {
+  const { handle, stats } = file
+  try {
+    const tags = { ETag: tagOf(file, name, ''), 'Last-Modified': stats.mtime.toUTCString() }
+    const all = { ...headers, ...tags, 'Accept-Ranges': 'bytes' }
+    if (isKnown(request, tags)) return void response.writeHead(304, all).end()
+    const isPart = request.method === 'GET' && isStill(request.headers['if-range'], tags)
+    const range = isPart ? rangeOf(request.headers.range, stats.size) : undefined
+    if (range === 'none') {
+      const none = { ...all, 'Content-Range': `bytes */${stats.size}`, 'Content-Length': '0' }
+      return void response.writeHead(416, none).end()
+    }
+    const { first, last } = range ?? { first: 0, last: stats.size - 1 }
+    const length = last - first + 1
+    response.writeHead(range ? 206 : 200, {
+      ...all,
+      'Content-Length': String(length),
+      ...(range && { 'Content-Range': `bytes ${first}-${last}/${stats.size}` }),
+    })
+    if (request.method === 'HEAD' || length === 0) return void response.end()
+    await pipeline(exactly(handle.createReadStream({ start: first, end: last, autoClose: false }), length), response)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Sends HTML as what a browser may show of it, in UTF-8. The file is closed, whatever happens. */
+export async function sendTamed({ request, response, headers, file, name }: Sending): Promise<void> {
+  const { handle, stats } = file
+  try {
+    const tags = { ETag: tagOf(file, name, TAMED), 'Last-Modified': stats.mtime.toUTCString() }
+    const all = { ...headers, ...tags, 'Accept-Ranges': 'none' }
+    if (isKnown(request, tags)) return void response.writeHead(304, all).end()
+    response.writeHead(200, all)
+    if (request.method === 'HEAD') return void response.end()
+    const bytes = handle.createReadStream({ start: 0, autoClose: false, highWaterMark: HEAD_BYTES })
+    await pipeline(Readable.from(tamedPieces(bytes)), response)
+  } finally {
+    await handle.close()
+  }
+}
+
+async function* tamedPieces(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const tamed = new TamedHtml()
+  let decoder: TextDecoder | undefined
+  for await (const part of bytes) {
+    decoder ??= decoderFor(part)
+    const text = tamed.push(decoder.decode(part, { stream: true }))
+    if (text !== '') yield Buffer.from(text)
+  }
+  const rest = tamed.push(decoder?.decode() ?? '') + tamed.end()
+  if (rest !== '') yield Buffer.from(rest)
+}
+
+/** Reads a page in its encoding, which is told by its beginning; all of a page that is not longer. */
+function decoderFor(head: Buffer): TextDecoder {
+  const isAll = head.length < HEAD_BYTES
+  // What is ASCII so far may be anything that it says it is.
+  const isOpen = !isAll && isAscii(head)
+  const encoding = isOpen
+    ? sniff(head, { defaultEncoding: 'UTF-8' })
+    : encodingOf(isAll ? head : withoutHalfCharacter(head), UNDECLARED)
+  try {
+    return new TextDecoder(encoding)
+  } catch {
+    return new TextDecoder('windows-1252') // Not every Node knows every encoding.
+  }
+}
+
+/** A file that became shorter meanwhile is an error: whoever reads must not wait for the rest. */
+async function* exactly(bytes: AsyncIterable<Buffer>, length: number): AsyncGenerator<Buffer> {
+  let left = length
+  for await (const part of bytes) {
+    left -= part.length
+    yield part
+  }
+  if (left > 0) throw new Error('the file became shorter')
+}
+
+interface Tags {
+  readonly ETag: string
+  readonly 'Last-Modified': string
+}
+
+function tagOf({ stats }: OpenFile, name: string, variant: string): string {
+  const what = [stats.size, stats.mtimeMs, stats.ino, name, variant].join('\n')
+  return `"${createHash('sha256').update(what).digest('base64url').slice(0, 22)}"`
+}
+
+/** Has the browser this very file? */
+function isKnown({ headers }: IncomingMessage, { ETag, 'Last-Modified': modified }: Tags): boolean {
+  const tags = headers['if-none-match']
+  if (tags !== undefined) {
+    const known = tags.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+    return known.includes('*') || known.includes(ETag)
+  }
+  const since = Date.parse(headers['if-modified-since'] ?? '')
+  return !Number.isNaN(since) && Date.parse(modified) <= since
+}
+
+/** Is a part asked for of a file as it is now? Undefined: of whatever it is. */
+function isStill(condition: string | string[] | undefined, { ETag, 'Last-Modified': modified }: Tags): boolean {
+  return condition === undefined || condition === ETag || condition === modified
+}

@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+
+/** A process that listens at a port. */
+export interface Holder {
+  readonly pid: number
+  readonly command: string
+}
+
+/** The state of a socket that listens, in the kernel's tables. */
+const LISTENS = '0A'
+
+/** Who listens at a port of this machine, as far as we may see: where there is /proc, processes of our own account. */
+export function holdersOf(port: number): Holder[] {
+  const inodes = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) => inodesIn(table, port))
+  if (inodes.length === 0) return []
+  const links = new Set(inodes.map((inode) => `socket:[${inode}]`))
+  return names('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => names(`/proc/${pid}/fd`).some((fd) => links.has(linkOf(`/proc/${pid}/fd/${fd}`))))
+    .map((pid) => ({ pid: Number(pid), command: commandOf(pid) }))
+}
+
+function inodesIn(table: string, port: number): string[] {
+  const wanted = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  return textOf(table)
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, local = '', , state]) => local.endsWith(wanted) && state === LISTENS)
+    .map((fields) => fields[9] ?? '')
+}
+
+function commandOf(pid: string): string {
+  return textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim()
+}
+
+// What is gone, or not ours to see, tells nothing.
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function names(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function linkOf(file: string): string {
+  try {
+    return readlinkSync(file)
+  } catch {
+    return ''
+  }
+}

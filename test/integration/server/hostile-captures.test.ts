@@ -1,0 +1,192 @@
+// Captures that try to reach the app, the session, another capture or somebody else reach nobody, in a frame of the app
+// and by themselves, in a real browser; and they are shown. Without what keeps them they would.
+import { once } from 'node:events'
+import { createServer, type Server as HttpServer } from 'node:http'
+import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mimeOf } from '../../../src/base/mime.ts'
+import { Browser, noBrowser } from '../../support/browser.ts'
+import { type Copies, copiesOf, makeCapture } from '../../support/captures.ts'
+import { type TestHome, useHomes } from '../../support/homes.ts'
+import { type HostileCapture, hostileCaptures, PIXEL, type Targets } from '../../support/hostile-captures.ts'
+import { eventually } from '../../support/program.ts'
+import { type Served, serveHome } from '../../support/served.ts'
+
+const homes = useHomes()
+/** So long a page may take to ask for something after it has loaded. */
+const LATER_MS = 150
+/** What a capture is that reaches somebody takes no longer. */
+const REACHED_MS = 5_000
+/** So many are shown at once. */
+const FRAMES = 6
+
+/** A listener in front of another: what is asked goes through it, and is noted. */
+async function forwarder(port: number, heard: (text: string) => void): Promise<{ server: Server; port: number }> {
+  const server = createTcpServer((socket) => {
+    const behind = connect(port, '127.0.0.1')
+    socket.on('data', (text) => heard(String(text)))
+    socket.pipe(behind).pipe(socket)
+    for (const end of [socket, behind])
+      end.on('error', () => {}).on('close', () => (end === socket ? behind : socket).destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { server, port: (server.address() as AddressInfo).port }
+}
+
+describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
+  let home: TestHome
+  let served: Served
+  let copies: Copies
+  let browser: Browser
+  let targets: Targets
+  let captures: Readonly<Record<string, HostileCapture>>
+  /** Somebody else; and whoever serves the same files as anybody would. */
+  let third: HttpServer
+  let plain: HttpServer
+  const forwarders: Server[] = []
+  const ids: Record<string, string> = {}
+  let otherHost: string
+  /** Whom something has reached, and what was asked for of the own captures. */
+  let reached: Record<keyof Targets, string[]>
+  let shown: string[]
+
+  const originOf = (server: HttpServer, host = '127.0.0.1') =>
+    `http://${host}:${(server.address() as AddressInfo).port}`
+  const forget = () => {
+    reached = { third: [], app: [], other: [] }
+    shown = []
+  }
+  const later = async () => await new Promise((resolve) => setTimeout(resolve, LATER_MS))
+  const blank = async () => {
+    await browser.send('Page.navigate', { url: 'about:blank' })
+    await browser.until("location.href === 'about:blank'")
+    // A connection that is there would be used again, and not be seen.
+    third.closeAllConnections()
+    await later()
+    forget()
+  }
+
+  beforeAll(async () => {
+    forget()
+    home = await homes.original()
+    served = await serveHome(home)
+    copies = await copiesOf(home, served)
+    third = createServer((request, response) => {
+      reached.third.push(request.url ?? '')
+      response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>third')
+    })
+    // Not a word is understood: a connection is too much already.
+    third.on('connection', () => reached.third.push('a connection'))
+    plain = createServer((request, response) => {
+      const [, name = '', ...path] = decodeURIComponent(request.url ?? '').split('/')
+      const text = captures[name]?.files[path.join('/').split('?', 1)[0]!]
+      const type = /\.xhtml$/.test(path.join()) ? 'application/xhtml+xml' : mimeOf(path.join('/'))
+      if (text === undefined) response.writeHead(404).end()
+      else response.writeHead(200, { 'Content-Type': /xsl$/.test(path.join()) ? 'text/xsl' : type }).end(text)
+    })
+    for (const server of [third, plain]) {
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+    }
+    const other = await makeCapture(home, {
+      'title/title.txt': 'secret',
+      'html/ok.gif': PIXEL,
+      'html/ok.css': 'p {}',
+    })
+    otherHost = new URL(copies.base(other.id)).host
+    targets = { third: originOf(third), app: served.origin, other: copies.base(other.id) }
+    captures = hostileCaptures(targets)
+    for (const [name, { files }] of Object.entries(captures)) ids[name] = (await makeCapture(home, files)).id
+    const app = await forwarder(served.port, (text) => {
+      for (const [line] of text.matchAll(/^(?:[A-Z]+ \S*attacked|POST )\S*/gm)) reached.app.push(line)
+    })
+    const content = await forwarder(copies.port, (text) => {
+      if (text.includes(otherHost)) reached.other.push(text.split('\r\n', 1)[0]!)
+      else shown.push(/^GET (\S+)/.exec(text)?.[1] ?? text)
+      if (/^cookie:/im.test(text)) reached.app.push('a cookie')
+    })
+    forwarders.push(app.server, content.server)
+    const rules = [
+      `MAP ${served.host} 127.0.0.1:${app.port}`,
+      `MAP *.localhost:${copies.port} 127.0.0.1:${content.port}`,
+    ]
+    browser = await Browser.start(`--host-resolver-rules=${rules.join(', ')}`)
+    const [name, value] = served.cookie.split('=')
+    await browser.send('Network.setCookie', { url: served.origin, name, value, httpOnly: true, sameSite: 'Strict' })
+    await browser.send('Page.navigate', { url: `${served.origin}/` })
+    await browser.until("location.pathname === '/' && document.readyState === 'complete'")
+  })
+  afterAll(async () => {
+    await browser?.close()
+    for (const server of [third, plain]) {
+      server?.closeAllConnections()
+      server?.close()
+    }
+    for (const server of forwarders) server.close()
+    served.running.signal('SIGTERM')
+    await served.running.finished()
+  })
+
+  it('would reach somebody, served as anybody serves files', async () => {
+    const silent: string[] = []
+    for (const [name, { page, reaches }] of Object.entries(captures)) {
+      await blank()
+      await browser.send('Page.navigate', {
+        url: `${originOf(plain, 'plain.localhost')}/${encodeURIComponent(name)}/${page}`,
+      })
+      if (reaches) await eventually(() => reached[reaches].length > 0, REACHED_MS).catch(() => silent.push(name))
+      else await later()
+      if (!reaches) console.log(name, reached)
+    }
+    expect(silent).toEqual([])
+  })
+
+  it('reach nobody, opened by themselves, and are shown', async () => {
+    const found: Record<string, unknown> = {}
+    for (const [name, { page, isPage }] of Object.entries(captures)) {
+      await blank()
+      const url = `${copies.base(ids[name]!)}/${page}`
+      await browser.send('Page.navigate', { url })
+      await browser.until(`document.readyState === 'complete' && location.protocol === 'http:'`)
+      await later()
+      if (Object.values(reached).flat().length > 0) found[name] = reached
+      const looks = await browser.evaluate<unknown>(
+        `[location.href, document.querySelector('#ok')?.naturalWidth, document.querySelector('#end')?.textContent,
+          document.querySelector('#mark') && getComputedStyle(document.querySelector('#mark')).color]`,
+      )
+      if (isPage) expect([name, looks]).toEqual([name, [url, 1, 'The end', 'rgb(1, 2, 3)']])
+      else expect([name, (looks as string[])[0]]).toEqual([name, url])
+    }
+    expect(found).toEqual({})
+  })
+
+  it('reach nobody in a frame of the app, which stays as it was', async () => {
+    const found: Record<string, unknown> = {}
+    await browser.send('Page.navigate', { url: `${served.origin}/` })
+    await browser.until("location.pathname === '/' && document.readyState === 'complete'")
+    await browser.evaluate(`window.stays = document.title`)
+    const all = Object.entries(captures)
+    for (let at = 0; at < all.length; at += FRAMES) {
+      const some = all.slice(at, at + FRAMES)
+      const urls = some.map(([name, { page }]) => `${copies.base(ids[name]!)}/${page}?framed`)
+      third.closeAllConnections()
+      forget()
+      await browser.evaluate(`(() => {
+        for (const frame of document.querySelectorAll('.tried')) frame.remove()
+        return Promise.all(${JSON.stringify(urls)}.map((src) => new Promise((resolve) => {
+          const frame = Object.assign(document.createElement('iframe'), { className: 'tried', src, onload: resolve })
+          document.body.append(frame)
+        }))).then(() => true)
+      })()`)
+      await later()
+      const names = some.map(([name]) => name)
+      if (Object.values(reached).flat().length > 0) found[names.join(' or ')] = reached
+      const pictures = shown.filter((path) => path.endsWith('/ok.gif')).length
+      expect([names, pictures]).toEqual([names, some.filter(([, { isPage }]) => isPage).length])
+      expect([names, await browser.evaluate(`window.stays === document.title`)]).toEqual([names, true])
+    }
+    expect(found).toEqual({})
+    expect((await served.ask('/')).status).toBe(200)
+  })
+})
