@@ -118,8 +118,9 @@ function controls(asked: AskedList, tally: Tally): Html {
   const outcomes = OUTCOMES.map(([word, name]) => tab(name, word, tally[word]))
   const view = (name: string, value: string | undefined, isHere: boolean) =>
     html`<a href="${asked.to({ view: value })}"${isHere ? html` aria-current="true"` : ''}>${name}</a>`
+  const label = (name: Field) => LABELS.find(([field]) => field === name)?.[1]
   const field = (name: Exclude<Field, 'q' | 'outcome' | 'kind'>, type = 'text', hint = '') =>
-    html`<label><span>${LABELS.find(([field]) => field === name)?.[1]}</span><input type="${type}" name="${name}" value="${typed[name]}"${
+    html`<label><span>${label(name)}</span><input type="${type}" name="${name}" value="${typed[name]}"${
       hint && html` placeholder="${hint}"`
     } autocomplete="off" autocapitalize="none" spellcheck="false"></label>
 `
