@@ -79,7 +79,7 @@ function refuse(c: Context): Response {
   return c.html(loginPage(), 401)
 }
 
-const isForPrograms = (c: Context) => c.req.path.startsWith('/api/') || ['/events', '/metrics'].includes(c.req.path)
+const isForPrograms = (c: Context) => c.req.path.startsWith('/api/') || c.req.path === '/metrics'
 
 function answerTrouble(c: Context, status: 403 | 404 | 500 | 503, text: string, why: string): Response {
   if (isForPrograms(c)) return c.json({ error: `${text}: ${why}` }, status)

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Archive } from '../app/archive.ts'
 import { aborted } from '../base/abort.ts'
@@ -13,6 +13,7 @@ import { answerContent } from './content/listener.ts'
 import { DatabaseWatch } from './database-watch.ts'
 import { refusedAtDoor } from './door.ts'
 import { HEAD_MS, listenAt, listenNear, REQUEST_MS } from './listen.ts'
+import { EVENTS_PATH, Events } from './live/events.ts'
 import { contentPlaceOf, type Listen, namesOf } from './names.ts'
 import { OlderServers } from './older-servers.ts'
 import { serverSecret } from './secret.ts'
@@ -53,10 +54,11 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   const database = new DatabaseWatch(archive, log, stop)
   const web: Web = { archive, log, names, sessions, copies, database }
   const answer = getRequestListener(createApp(web).fetch)
+  const events = new Events(web)
   content.answer(answerContent({ home, copies, app: names.origin }))
   app.answer((request, response) => {
     const refused = refusedAtDoor(request, names)
-    if (!refused) return void answer(request, response)
+    if (!refused) return void (isFor(request, EVENTS_PATH) ? events : { answer }).answer(request, response)
     const { status, text, location } = refused
     response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...(location && { Location: location }) })
     response.end(`${text}\n`)
@@ -66,6 +68,7 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   const stackEnds = stack?.run(stop)
   olders.leave().catch((error: unknown) => log.error(messageOf(error)))
   await aborted(stop)
+  events.end()
   await Promise.all([close(app.server), close(content.server), stackEnds])
   const others = await presentRows(home).catch(() => [])
   return (
@@ -73,6 +76,8 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
     undefined
   )
 }
+
+const isFor = ({ url = '' }: IncomingMessage, path: string) => url === path || url.startsWith(`${path}?`)
 
 /** A listener whose requests wait until somebody answers them. */
 function waiting(): { readonly server: Server; answer(by: RequestListener): void } {

@@ -1,10 +1,11 @@
 // The one script of the pages that a server sends. Without it they work, and stand still.
-import { minuteOf } from '../page-row.ts'
 import { find } from './dom.ts'
+import { localised, startLive } from './live.ts'
 
 document.addEventListener('DOMContentLoaded', () => {
-  for (const time of document.querySelectorAll('time')) time.textContent = minuteOf(new Date(time.dateTime))
+  localised(document)
   takeCode()
+  startLive()
 })
 
 /** A one-time link has its code behind the `#`, which no server sees: it goes into the form, and out of the address. */
