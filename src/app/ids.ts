@@ -46,6 +46,12 @@ export async function findIds(
   return [...new Set(ids)]
 }
 
+/** The ids that a text may mean, by the beginning or the end: at most six. Throws UsageError for what cannot be one. */
+export async function matchingIds({ db }: Pick<Home, 'db'>, table: Model['table'], text: string): Promise<string[]> {
+  checkIds([text])
+  return (await idsInRanges(db, table, [rangesOf(text)]))[0] ?? []
+}
+
 /** Every id that begins with these digits, and, read backwards, every id that ends with them. */
 function rangesOf(text: string) {
   const digits = text.toLowerCase().replaceAll('-', '')

@@ -1,7 +1,7 @@
 import { pulled } from '../base/pulled.ts'
 import type { Visit } from '../db/each-row.ts'
-import { eachListed } from '../db/lists/each-listed.ts'
-import type { Filters, Listing } from '../db/lists/listings.ts'
+import { eachListed, type Wanted } from '../db/lists/each-listed.ts'
+import type { Listing } from '../db/lists/listings.ts'
 import { eachProcess, type ProcessFilters, listProcesses as someProcesses } from '../db/process-rows.ts'
 import type { ProcessRow } from '../db/processes.ts'
 import type { Archive } from './archive.ts'
@@ -17,10 +17,10 @@ type Stop = Pick<Call, 'signal'>
 export function listRows<Row extends { readonly id: string }>(
   { home }: Of,
   listing: Listing<Row>,
-  options: { readonly filters?: Partial<Filters>; readonly limit?: number },
+  wanted: Wanted,
   stop: Stop = {},
 ): Rows<Row> {
-  return read((visit) => eachListed(home.db, listing, options, visit), stop)
+  return read(async (visit) => void (await eachListed(home.db, listing, wanted, visit)), stop)
 }
 
 /** The same of processes of this data dir. */

@@ -23,6 +23,12 @@ export function tookText(seconds: number): string {
   return seconds < 7_200 ? `${(seconds / 60).toFixed(1)} min` : `${(seconds / 3_600).toFixed(1)} h`
 }
 
+/** Pages that end in a unit of time that makes the number readable: `12/s`, `3.4/s`, `20/min`, `5/h`. */
+export function rate(perSecond: number): string {
+  if (perSecond >= 1) return `${perSecond >= 10 ? Math.round(perSecond) : perSecond.toFixed(1)}/s`
+  return perSecond * 60 >= 1 ? `${Math.round(perSecond * 60)}/min` : `${Math.max(1, Math.round(perSecond * 3600))}/h`
+}
+
 /** `12,345`. Below a thousand there is nothing to ask the locale for, which takes long. */
 export const number = (count: number): string => (count < 1_000 ? String(count) : count.toLocaleString('en'))
 

@@ -1,10 +1,10 @@
 import { type CrawlLimits, newCrawl, type Pairs } from '../app/add/new-crawl.ts'
 import type { About, Refuse } from '../app/add/refuse.ts'
+import { commaList } from '../app/records/names.ts'
 import { UsageError } from '../base/errors.ts'
 import { size } from '../base/kinds.ts'
 import type { Problems } from '../base/problems.ts'
 import { sayMeanwhile } from './meanwhile.ts'
-import { commaList } from './names.ts'
 import type { Asked } from './settings.ts'
 
 /** What a crawl is asked for with, as it was typed. */

@@ -40,6 +40,11 @@ export interface PageChange {
   readonly page: ListedPage | null
 }
 
+/** Paths of pictures, relative to the folder of the page: an SQL expression. */
+const picturesOfPage = (id: RawBuilder<unknown>) => sql`
+  array(select r.plugin || '/' || file from archive_result r, jsonb_object_keys(r.output_files) file
+        where r.snapshot_id = ${id} and r.plugin in ('favicon', 'screenshot') order by 1)`
+
 /**
  * The next changes after `after` (null: from the first page on), in the order of their transactions. A transaction may
  * commit later than a newer one, so changes are returned again until no older transaction runs.
@@ -68,8 +73,7 @@ export async function pageChanges(
     left join lateral (
       select id, url, title, outcome, cause, http_status, status_changed_at as sealed_at, output_dir, output_size,
              ${tagsOf(sql`snapshot.id`)} as tags,
-             array(select r.plugin || '/' || file from archive_result r, jsonb_object_keys(r.output_files) file
-                   where r.snapshot_id = snapshot.id and r.plugin in ('favicon', 'screenshot') order by 1) as pictures
+             ${picturesOfPage(sql`snapshot.id`)} as pictures
       from snapshot where id = e.snapshot_id and status = 'sealed'
     ) s on true
     order by e.changed, e.number`
@@ -151,6 +155,39 @@ export function otherCopies({ id, url_hash }: Pick<SnapshotRow, 'id' | 'url_hash
 export async function hasCopies(db: Database, page: Pick<SnapshotRow, 'id' | 'url_hash'>): Promise<boolean> {
   const select = sql<{ others: boolean }>`select ${otherCopies(page)} as others`
   return (await withRetry(db, () => select.execute(db))).rows[0]!.others
+}
+
+/** How many copies of a URL are looked at for the one that is nearest to a moment. */
+const COPIES_LOOKED_AT = 5_000
+
+/**
+ * The id of the sealed copy of a URL that is nearest to a time, the later one of two; a copy that failed only where
+ * there is no other. Undefined: there is none.
+ * @param urlHash SHA-256, hexadecimal
+ */
+export async function copyNearest(
+  db: Database,
+  urlHash: string,
+  { from, until }: { readonly from: Date; readonly until: Date },
+): Promise<string | undefined> {
+  const away = sql`greatest(${from}::timestamptz - at, at - ${until}::timestamptz, interval '0')`
+  const select = sql<{ id: string }>`
+    select id from (
+      select s.id, s.outcome, s.status_changed_at as at
+      from archived_page a join snapshot s on s.id = a.snapshot_id
+      where a.url_hash = decode(${urlHash}, 'hex') and ${IS_SEALED}
+      order by a.number desc limit ${sql.lit(COPIES_LOOKED_AT)}
+    ) copy
+    order by outcome is not distinct from 'failed', ${away}, at desc limit 1`
+  return (await byIndex(db, (tx) => select.execute(tx))).rows[0]?.id
+}
+
+/** The published files of the plugins that make icons and pictures, of these pages. */
+export async function picturesOf(db: Database, ids: readonly string[]): Promise<Map<string, readonly string[]>> {
+  const select = sql<{ id: string; pictures: readonly string[] }>`
+    select page.id, ${picturesOfPage(sql`page.id`)} as pictures from unnest(${ids}::uuid[]) page (id)`
+  const { rows } = await byIndex(db, (tx) => select.execute(tx))
+  return new Map(rows.map(({ id, pictures }) => [id, pictures]))
 }
 
 /** Those of these URLs that a copy is here of, by their places: the folder of the latest. */

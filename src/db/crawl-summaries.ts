@@ -78,7 +78,10 @@ const GONE: FactsRow = {
 }
 
 /** The latest crawls, newest first, and the totals of the archive. */
-export async function latestCrawls(db: Database): Promise<{
+export async function latestCrawls(
+  db: Database,
+  most = MOST_CRAWLS,
+): Promise<{
   crawls: (CrawlSummary & {
     readonly id: string
     /** Its folder, relative to the data dir. */
@@ -90,7 +93,7 @@ export async function latestCrawls(db: Database): Promise<{
 }> {
   const crawls = sql<SummaryRow & { id: string; status: WorkStatus; created_at: Date; output_dir: string }>`
     select ${columns}, c.id, c.status, c.created_at, c.output_dir
-    ${counted(sql`(select * from crawl order by id desc limit ${sql.lit(MOST_CRAWLS)})`)} order by c.id desc`
+    ${counted(sql`(select * from crawl order by id desc limit ${sql.lit(most)})`)} order by c.id desc`
   const totals = sql<{ crawls: number; bytes: number }>`
     select coalesce(sum(rows) filter (where model = 'crawl'), 0) as crawls,
            coalesce(sum(bytes) filter (where model = 'snapshot'), 0) as bytes

@@ -18,6 +18,43 @@ export async function resultsOfPage(db: Database, snapshotId: string): Promise<R
   return await withRetry(db, () => select.execute())
 }
 
+/** The same, as many as are asked for. */
+export async function firstResultsOfPage(db: Database, snapshotId: string, limit: number): Promise<ResultOfPage[]> {
+  const select = sql<ResultOfPage>`
+    select * from archive_result where snapshot_id = ${snapshotId}
+    order by snapshot_id, plugin, hook_name, attempt limit ${limit}`
+  return (await byIndex(db, (tx) => select.execute(tx))).rows.sort((a, b) =>
+    a.hook_name < b.hook_name ? -1 : a.hook_name > b.hook_name ? 1 : a.attempt - b.attempt,
+  )
+}
+
+/** How many attempts a page has, counted up to a limit. */
+export async function countResults(db: Database, snapshotId: string, limit: number): Promise<number> {
+  const count = sql<{ count: number }>`
+    select count(*) as count from (
+      select from archive_result where snapshot_id = ${snapshotId}
+      order by snapshot_id, plugin, hook_name, attempt limit ${limit}) some`
+  return (await byIndex(db, (tx) => count.execute(tx))).rows[0]!.count
+}
+
+/** Where hooks ran that left files of a page. */
+export interface Maker {
+  readonly machine_id: string
+  readonly hostname: string
+  readonly data_dir_id: string
+}
+
+/** The places where the files of a page were made, as far as the processes of its hooks are known. */
+export async function makersOfPage(db: Database, snapshotId: string): Promise<Maker[]> {
+  const select = sql<Maker>`
+    select distinct p.machine_id, p.data_dir_id, (select hostname from machine where id = p.machine_id) as hostname
+    from (
+      select process_id from archive_result where snapshot_id = ${snapshotId}
+      order by snapshot_id, plugin, hook_name, attempt limit 200
+    ) r cross join lateral (select machine_id, data_dir_id from process where id = r.process_id) p`
+  return (await byIndex(db, (tx) => select.execute(tx))).rows
+}
+
 /** What a verdict is made of. */
 export interface LatestResult
   extends Pick<ResultOfPage, 'plugin' | 'hook_name' | 'status' | 'output_str' | 'output_json'> {

@@ -11,9 +11,7 @@ const CRAWLS_SHOWN = 4
 
 /** The top of the archive: its crawls, newest first, and a list of all of its pages. */
 export function archivePage({ crawls, totalCrawls, totalBytes, index }: ArchivePage, place: Place): string {
-  const line = (crawl: ArchiveCrawl) => html`<li><a href="${place.crawl(crawl)}">${foreign(crawlName(crawl))}</a>
-${standing(crawl)} ${time(crawl.createdAt)}</li>
-`
+  const line = (crawl: ArchiveCrawl) => crawlCard(crawl, place)
   const totals = [many(index.pages, 'page'), many(totalCrawls, 'crawl'), sizeText(totalBytes)]
   const more = totalCrawls - crawls.length
   const listed = { chunks: index.chunks, total: index.pages }
@@ -33,6 +31,13 @@ ${more > 0 ? html`<p class="dim">and ${number(more)} older: <code>archivebox-ts 
 ${pageList(listed)}
 ${data({ top: place.top, ...listed })}`
   return page({ title: 'Archive', kind: 'archive', body, scripts: index.chunks.slice(0, 1).map(place.chunk) }, place)
+}
+
+/** A crawl in a list of them. */
+export function crawlCard(crawl: ArchiveCrawl, place: Pick<Place, 'crawl'>): Html {
+  return html`<li><a href="${place.crawl(crawl)}">${foreign(crawlName(crawl))}</a>
+${standing(crawl)} ${time(crawl.createdAt)}</li>
+`
 }
 
 /** How far it is while it runs, and how it went. */

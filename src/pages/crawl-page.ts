@@ -1,23 +1,26 @@
-import { number, tookText } from '../base/words.ts'
+import { number, rate, tookText } from '../base/words.ts'
 import type { Outcome } from '../db/tables.ts'
 import { foreign, type Html, html } from './html.ts'
-import { CRAWL_STATUSES, data, page, time } from './layout.ts'
+import { CRAWL_STATUSES, data, live, page, time } from './layout.ts'
 import type { CrawlCounts, CrawlPage } from './model/crawl.ts'
 import { crawlName } from './model/crawl-name.ts'
 import { pageList } from './page-list.ts'
 import type { Place } from './place.ts'
 
-/**
- * The page of one crawl: how it stands, what failed and why, and its pages. It comes again by itself until the crawl
- * is finished.
- */
-export function crawlPage(crawl: CrawlPage, place: Place): string {
-  const { counts, status, chunks } = crawl
+/** What whoever shows it knows besides. */
+export interface CrawlAround {
+  /** Pages a second. */
+  readonly pace?: number | null | undefined
+}
+
+/** How a crawl stands. */
+export function crawlHead(crawl: CrawlPage, place: Place, { pace = null }: CrawlAround = {}): Html {
+  const { counts, status } = crawl
   const name = crawlName(crawl)
   const done = counts.archived + counts.partial + counts.failed
   const failed = counts.failed + counts.partial
   const isLive = status === 'queued' || status === 'started'
-  const body = html`<header class="head">
+  return html`<header class="head"${live(place, 'head')}>
 <nav class="crumbs" aria-label="Where this is"><a href="${place.archive}">Archive</a></nav>
 <h1>${foreign(name)}</h1>
 <p class="dim"><span class="status ${status}">${CRAWL_STATUSES[status]}</span> added ${time(crawl.createdAt)}${
@@ -29,10 +32,10 @@ export function crawlPage(crawl: CrawlPage, place: Place): string {
     crawl.secondsLeft === null
       ? ''
       : html`<span id="left"> · about ${tookText(Math.max(10, crawl.secondsLeft))} left</span>`
-  }</p>
+  }${pace === null ? '' : ` · ${rate(pace)}`}</p>
 ${meter(counts, crawl.pages, done)}
 ${
-  isLive
+  isLive && place.comesAgain
     ? html`<p id="quiet" hidden>Nothing new since ${time(crawl.writtenAt)}. If it was interrupted,
 <code>archivebox-ts run</code> goes on with it.</p>`
     : ''
@@ -48,7 +51,18 @@ ${
   html`<p class="dim"><a href="${place.file(crawl.wacz)}" download>${crawl.wacz}</a> replays them in ReplayWeb.page</p>`
 }
 ${crawl.message && html`<p class="cause failed">${foreign(crawl.message)}</p>`}
-</header>
+</header>`
+}
+
+/**
+ * The page of one crawl: how it stands, what failed and why, and its pages. It comes again by itself until the crawl
+ * is finished.
+ */
+export function crawlPage(crawl: CrawlPage, place: Place): string {
+  const { counts, status, chunks } = crawl
+  const done = counts.archived + counts.partial + counts.failed
+  const isLive = status === 'queued' || status === 'started'
+  const body = html`${crawlHead(crawl, place)}
 ${pageList({ chunks, total: done })}
 ${data({
   top: place.top,
@@ -57,7 +71,7 @@ ${data({
   total: done,
   ...(place.comesAgain && { live: isLive, writtenAt: crawl.writtenAt.getTime() }),
 })}`
-  return page({ title: name, kind: 'crawl', body, scripts: chunks.slice(0, 2).map(place.chunk) }, place)
+  return page({ title: crawlName(crawl), kind: 'crawl', body, scripts: chunks.slice(0, 2).map(place.chunk) }, place)
 }
 
 /** How far it is, in colours. */

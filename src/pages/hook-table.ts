@@ -3,6 +3,7 @@ import { endMarkOf } from '../base/row-log.ts'
 import { many, tookText } from '../base/words.ts'
 import { isConsequence } from '../machines/cause.ts'
 import { foreign, type Html, html } from './html.ts'
+import { live } from './layout.ts'
 import type { SnapshotPageResult } from './model/snapshot.ts'
 import type { Place } from './place.ts'
 
@@ -16,7 +17,7 @@ export function hookTable(results: readonly SnapshotPageResult[], place: Place):
   const [idle, busy] = [results.filter(isIdle), results.filter((result) => !isIdle(result))]
   const count = new Set(idle.map(({ hookName }) => hookName)).size
   const summary = html`<summary>${many(count, 'hook')} had nothing to do</summary>`
-  return html`<div class="scroll" id="hooks">${table(busy, place)}</div>
+  return html`<div class="scroll" id="hooks"${live(place)}>${table(busy, place)}</div>
 ${count > 0 ? html`<details>${summary}${table(idle, place)}</details>` : ''}`
 }
 
@@ -33,12 +34,15 @@ function row(result: SnapshotPageResult, isAgain: boolean, place: Place): Html {
   return html`<tr><th scope="row" title="${hookName}">${isAgain ? html`<small>attempt ${attempt}</small>` : plugin}</th>
 <td class="${status}">${status}</td><td>${foreign(output)}</td>
 <td class="n">${seconds === null ? '' : tookText(seconds)}</td>
-<td>${Object.entries(logs).map(([name, path]) => logLink(result, name, path, place.file(path)))}</td></tr>
+<td>${Object.entries(logs).map(([name, path]) => logLink(result, name, path, place))}</td></tr>
 `
 }
 
-function logLink({ plugin, hookName, attempt }: SnapshotPageResult, name: string, path: string, href: string): Html {
+function logLink(result: SnapshotPageResult, name: string, path: string, place: Place): Html {
+  const { plugin, hookName, attempt } = result
   const title = `${plugin} ${name}`
+  if (place.log) return html`<a href="${place.log(result, name)}" aria-label="${title}">${name}</a> `
+  const href = place.file(path)
   if (path === HOSTED_LOG)
     return html`<a href="${href}${partOf(endMarkOf(attemptName(plugin, hookName, attempt)))}" target="_blank"
 aria-label="${title}">${name}</a> `

@@ -18,6 +18,16 @@ export function time(date: Date): Html {
   return html`<time datetime="${date.toISOString()}">${when(date)}</time>`
 }
 
+/** What an element of a page says that is exchanged while somebody looks. @param id where it has none otherwise */
+export function live({ isLive }: Pick<Place, 'isLive'>, id?: string): Html {
+  return isLive ? html`${id && html` id="${id}"`} data-live` : html``
+}
+
+/** What a page begins its content with: of a served one a link leads here. */
+export function main({ isLive }: Pick<Place, 'isLive'>): Html {
+  return isLive ? html`<main id="main" tabindex="-1">` : html`<main>`
+}
+
 /** Where a crawl is. */
 export const CRAWL_STATUSES: Readonly<Record<WorkStatus, string>> = {
   queued: 'Waiting to begin',
@@ -41,14 +51,16 @@ export interface Page {
   /** Does it show HTML of strangers in frames, which its policy rules, too? */
   readonly showsCopies?: boolean
   readonly body: Html
+  /** What it is to be told of while somebody looks: words, separated by blanks. */
+  readonly topics?: string
   /** Data that it is shown with: scripts, by their links. */
   readonly scripts?: readonly string[]
 }
 
 /** A whole page. */
 export function page(
-  { title, kind, body, scripts = [], showsCopies = false }: Page,
-  place: Pick<Place, 'banner' | 'policy' | 'style' | 'script'>,
+  { title, kind, body, topics, scripts = [], showsCopies = false }: Page,
+  place: Pick<Place, 'banner' | 'policy' | 'style' | 'script' | 'worker'>,
 ): string {
   const load = (src: string) => html`<script src="${src}"></script>\n`
   const policy = place.policy(showsCopies)
@@ -67,7 +79,7 @@ ${
 <link rel="stylesheet" href="${place.style}">
 <script src="${place.script}"></script>
 </head>
-<body class="${kind}">
+<body class="${kind}"${topics && html` data-topics="${topics}" data-now="${Date.now()}" data-worker="${place.worker}"`}>
 ${place.banner}${body}
 ${scripts.map(load)}</body>
 </html>

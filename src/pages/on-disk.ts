@@ -38,6 +38,9 @@ export function onDisk(dataDir: string, folder: string): Place {
     archive: `${top}/index.html`,
     crawl: (crawl) => `${href(relative(folder, crawl.folder))}/index.html`,
     file: href,
+    folder: (path) => `${href(path)}/`,
+    sandbox: 'allow-same-origin',
+    records: 'index.jsonl',
     copies: (urlHash) => `${top}/${copiesFile(urlHash)}`,
     policy: (showsCopies) => (showsCopies ? COPIES_POLICY : POLICY),
     shown: (output) => ({

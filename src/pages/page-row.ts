@@ -1,13 +1,16 @@
 import { isVisible, sizeText } from '../base/words.ts'
 import type { LineHead, LineRest } from './index-line.ts'
+import type { ListLinks } from './links.ts'
 import { type Element, element, type Markup } from './markup.ts'
 
 // A page in a list: a row, or a card of the grid.
 
 /** A page as it is shown, and from where. */
 export interface ShownPage extends Pick<LineHead, 'seconds' | 'outcome' | 'tags'>, LineRest {
-  /** The way to the top of the archive. */
-  readonly top: string
+  /** Where its page and its files are, by its `path`. */
+  readonly links: Pick<ListLinks, 'snapshot' | 'fileOf'>
+  /** In a word, while it has no outcome. */
+  readonly state?: string
   /** Words that are marked, in lower case. */
   readonly terms: readonly string[]
 }
@@ -16,7 +19,6 @@ const THUMBNAIL = /\/thumbnail\.\w+$/
 /** Tags that have room. */
 const MOST_TAGS = 4
 
-export const toHref = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
 export const hostOf = (url: string): string => /^[a-z0-9+.-]+:\/\/(?:[^/?#@]*@)?([^/?#]+)/i.exec(url)?.[1] ?? ''
 
 const two = (number: number) => String(number).padStart(2, '0')
@@ -27,9 +29,9 @@ export const minuteOf = (date: Date): string => `${dayOf(date)} ${two(date.getHo
 const own = (...children: readonly Markup[]) => element('bdi', {}, ...children)
 
 export function pageRow(page: ShownPage): Element {
-  const { top, terms, seconds, outcome, tags, status, cause, path, size, url, title, text } = page
+  const { links, terms, seconds, outcome, state, tags, status, cause, path, size, url, title, text } = page
   const when = new Date(seconds * 1000)
-  const href = `${top}/${toHref(path)}/index.html`
+  const href = links.snapshot(path)
   const answer = status !== '' && status !== '200' && cause !== `HTTP ${status}` ? `HTTP ${status}` : ''
   const note = outcome === 'archived' || cause === '' ? undefined : element('bdi', { class: 'why' }, cause)
   const hasTitle = isVisible(title)
@@ -48,7 +50,7 @@ export function pageRow(page: ShownPage): Element {
     element(
       'div',
       { class: 'facts' },
-      badge(outcome, cause),
+      badge(outcome, cause, state),
       element('time', { datetime: when.toISOString(), title: minuteOf(when) }, dayOf(when)),
       element('span', {}, [size > 0 ? sizeText(size) : '', answer].filter(Boolean).join(' · ')),
     ),
@@ -61,12 +63,11 @@ export function pageRow(page: ShownPage): Element {
 }
 
 export function pageCard(page: ShownPage): Element {
-  const { top, outcome, path, picture, url, title, text, cause } = page
-  const base = `${top}/${toHref(path)}`
+  const { links, outcome, state, path, picture, url, title, text, cause } = page
   const seen =
     picture === ''
       ? element('span', { class: 'page' }, own(text === '' ? cause || hostOf(url) : text))
-      : element('img', { src: `${base}/${toHref(picture)}`, alt: '', loading: 'lazy' })
+      : element('img', { src: links.fileOf(path, picture), alt: '', loading: 'lazy' })
   // Its host is below.
   const name = isVisible(title) ? title : url.replace(/^\w+:\/\/[^/]*(?=\/.)/, '')
   return element(
@@ -74,31 +75,32 @@ export function pageCard(page: ShownPage): Element {
     { class: outcome },
     element(
       'a',
-      { href: `${base}/index.html` },
+      { href: links.snapshot(path) },
       seen,
       element('span', { class: 'caption' }, icon(page), own(name)),
-      element('span', { class: 'place' }, own(hostOf(url)), badge(outcome, cause)),
+      element('span', { class: 'place' }, own(hostOf(url)), badge(outcome, cause, state)),
     ),
   )
 }
 
 /** How the page looked; its icon where there is no small picture: of whole ones a few dozen take gigabytes. */
 function tile(page: ShownPage): Element {
-  const { top, path, picture } = page
+  const { links, path, picture } = page
   if (!THUMBNAIL.test(picture)) return element('span', { class: 'tile' }, icon(page))
-  const image = element('img', { src: `${top}/${toHref(path)}/${toHref(picture)}`, alt: '' })
+  const image = element('img', { src: links.fileOf(path, picture), alt: '' })
   return element('span', { class: 'tile' }, { ...image, otherwise: icon(page) })
 }
 
-function icon({ top, path, icon: file, url }: ShownPage): Element {
+function icon({ links, path, icon: file, url }: ShownPage): Element {
   const letter = (hostOf(url).replace(/^www\./, '')[0] ?? '?').toUpperCase()
   const sign = element('span', { class: 'icon', 'aria-hidden': 'true' }, letter)
   if (file === '') return sign
-  const src = `${top}/${toHref(path)}/${toHref(file)}`
+  const src = links.fileOf(path, file)
   return { ...element('img', { class: 'icon', src, alt: '', loading: 'lazy' }), otherwise: sign }
 }
 
-function badge(outcome: string, cause: string): Element {
+function badge(outcome: string, cause: string, state = ''): Element {
+  if (outcome === '' && state !== '') return element('span', { class: 'status started' }, state)
   const word = outcome.charAt(0).toUpperCase() + outcome.slice(1)
   return element('span', { class: `badge ${outcome}`, title: cause || undefined }, word)
 }

@@ -1,7 +1,7 @@
 import type { Html } from './html.ts'
 import type { ListLinks } from './links.ts'
 import type { Output } from './model/outputs.ts'
-import type { Kept } from './model/snapshot.ts'
+import type { Kept, SnapshotPageResult } from './model/snapshot.ts'
 
 /** Where a page is shown: all in which a file on a disk and what a server sends differ. On disk: `on-disk.ts`. */
 export interface Place extends ListLinks {
@@ -10,6 +10,8 @@ export interface Place extends ListLinks {
   /** What all pages load. */
   readonly style: string
   readonly script: string
+  /** The script of the worker by which a page hears of changes. */
+  readonly worker?: string
   /** A list comes again by itself while what it shows is worked on. */
   readonly comesAgain: boolean
   /** The page of the archive. */
@@ -17,8 +19,20 @@ export interface Place extends ListLinks {
   crawl(crawl: Kept): string
   /** A file, or a folder, of what the page shows. */
   file(path: string): string
-  /** The script that names the copies of a URL. @param urlHash SHA-256, hexadecimal */
-  copies(urlHash: string): string
+  /** A folder of what the page shows; undefined: it cannot be looked at. */
+  folder(path: string): string | undefined
+  /** The script that names the copies of a URL; undefined: the page names them. @param urlHash SHA-256, hexadecimal */
+  copies(urlHash: string): string | undefined
+  /** What a frame with a copy may do. */
+  readonly sandbox: string
+  /** The file of the snapshot's records; undefined: there is another way to them. */
+  readonly records: string | undefined
+  /** The page with this output shown large; not given: a script shows it there, or it opens in the frame. */
+  choice?(output: Output): string
+  /** The page that shows a log; not given: it opens in the frame. */
+  log?(result: SnapshotPageResult, name: string): string
+  /** Parts of it are exchanged while somebody looks. */
+  readonly isLive?: true
   /**
    * What the page may load, by its own word; undefined: whoever sends it says so.
    * @param showsCopies it shows HTML of strangers in frames, which its policy rules, too

@@ -2,36 +2,53 @@ import { isVisible, many, sizeText, tookText } from '../base/words.ts'
 import type { ResultStatus } from '../db/tables.ts'
 import { hookTable } from './hook-table.ts'
 import { foreign, type Html, html } from './html.ts'
-import { outcomeBadge, page, time } from './layout.ts'
+import { live, main, outcomeBadge, page, time } from './layout.ts'
 import { bestOf } from './model/outputs.ts'
 import type { SnapshotPage } from './model/snapshot.ts'
 import type { Place, ShownOutput } from './place.ts'
 import { strip } from './strip.ts'
 
+/** What whoever shows it knows besides. */
+export interface Around {
+  /** The plugin whose copy is shown large; the best when not given. */
+  readonly chosen?: string | undefined
+  /** Of its copies at other times. */
+  readonly dates?: Html
+  /** How it stands, above the copies. */
+  readonly notice?: Html
+  /** Below the copy. */
+  readonly caption?: Html
+  /** Further sections of its details. */
+  readonly details?: Html
+}
+
 /**
  * The page of one snapshot: the copy first and large, the others to choose from above it, what is known of it below.
  * Without a script the choice opens in the same frame.
  */
-export function snapshotPage(snapshot: SnapshotPage, place: Place): string {
+export function snapshotPage(snapshot: SnapshotPage, place: Place, around: Around = {}): string {
   const { url, title, results } = snapshot
   const outputs = snapshot.outputs.map(place.shown)
   const name = title !== null && isVisible(title) ? title : url
-  const best = bestOf(outputs)
+  const best = outputs.find(({ plugin }) => plugin === around.chosen) ?? bestOf(outputs)
   const icon = outputs.find(({ plugin, shown }) => plugin === 'favicon' && shown === 'image')
-  const body = html`<header class="bar">
+  const body = html`<header class="bar"${live(place, 'bar')}>
 <nav class="crumbs" aria-label="Where this is"><a href="${place.archive}">Archive</a>
 <a href="${place.crawl(snapshot.crawl)}">Crawl</a></nav>
 <div class="what">${icon && html`<img class="icon" src="${icon.href}" alt="">`}<h1>${foreign(name)}</h1>
 <p class="url">${original(url)}</p></div>
 <div class="verdict">${outcomeBadge(snapshot.outcome)}${statusBadge(snapshot.httpStatus)}</div>
-<nav class="dates" id="copies" aria-label="Copies of this page"><b>${time(snapshot.sealedAt)}</b></nav>
+${
+  around.dates ??
+  html`<nav class="dates" id="copies" aria-label="Copies of this page"><b>${time(snapshot.sealedAt)}</b></nav>`
+}
 <a class="button" href="#details">Details</a>
 </header>
-${snapshot.cause && verdict(snapshot.cause, snapshot)}
-${outputs.length > 0 ? strip(outputs, best, results) : ''}
-<main>
-${best ? frame(best) : html`<p class="nothing">${nothing(snapshot)}</p>`}
-<section id="details" aria-label="Details" tabindex="-1">
+${around.notice}${snapshot.cause && verdict(snapshot.cause, snapshot)}
+${outputs.length > 0 ? strip(outputs, best, results, place) : ''}
+${main(place)}
+${best ? frame(best, place) : html`<p class="nothing">${nothing(snapshot)}</p>`}
+${around.caption}<section id="details" aria-label="Details" tabindex="-1">
 <h2>Details</h2>
 ${facts(snapshot, outputs)}
 <h2>Hooks</h2>
@@ -42,11 +59,13 @@ ${
 <ul class="files">${outputs.map((output) => fileLine(output, place))}${recordsLine(place)}</ul>`
     : ''
 }
-</section>
+${around.details}</section>
 </main>
 ${outputs.map(packedCopy)}`
-  const scripts = snapshot.isCopied ? [place.copies(snapshot.urlHash)] : []
-  return page({ title: name, kind: 'snapshot', showsCopies: true, body, scripts }, place)
+  const script = snapshot.isCopied ? place.copies(snapshot.urlHash) : undefined
+  const scripts = script === undefined ? [] : [script]
+  const topics = place.isLive && `page:${snapshot.id}`
+  return page({ title: name, kind: 'snapshot', showsCopies: true, body, scripts, ...(topics && { topics }) }, place)
 }
 
 function original(url: string): Html {
@@ -84,18 +103,22 @@ function packedCopy({ href, packed, shown }: ShownOutput): Html {
  * styles beside it. A PDF has a viewer of the browser's own, which no sandbox lets in: the script opens it, or what
  * comes next.
  */
-function frame({ plugin, group, path, href, shown, packed, size }: ShownOutput): Html {
+function frame({ plugin, group, path, href, shown, packed, size }: ShownOutput, place: Place): Html {
   if (shown === 'file')
     return html`<p class="nothing"><a class="button" href="${href}" download>${path}</a> ${sizeText(size)}</p>`
   // In a frame a drawing would be a document.
   if (shown === 'image')
-    return html`<div class="copy image" id="copy"><img src="${href}" alt="${plugin} of the page"></div>`
-  if (shown === 'video') return html`<div class="copy video" id="copy"><video src="${href}" controls></video></div>`
-  if (shown === 'audio') return html`<div class="copy audio" id="copy"><audio src="${href}" controls></audio></div>`
-  const sandboxed = packed ? html`sandbox="allow-same-origin"` : html`sandbox="allow-same-origin" src="${href}"`
-  return html`<div class="copy${group === 'text' ? ' reading' : ''}" id="copy">
+    return html`<div class="copy image" id="copy"${live(place)}><img src="${href}" alt="${plugin} of the page"></div>`
+  if (shown === 'video')
+    return html`<div class="copy video" id="copy"${live(place)}><video src="${href}" controls></video></div>`
+  if (shown === 'audio')
+    return html`<div class="copy audio" id="copy"${live(place)}><audio src="${href}" controls></audio></div>`
+  const sandboxed = html`sandbox="${place.sandbox}"${packed ? '' : html` src="${href}"`}`
+  // Which of those that the page has: on a disk the script knows whether there is a viewer.
+  const pdf = place.choice ? html`src="${href}"` : ''
+  return html`<div class="copy${group === 'text' ? ' reading' : ''}" id="copy"${live(place)}>
 <iframe name="copy" title="The copy: ${plugin}" referrerpolicy="no-referrer"
-${shown === 'pdf' ? '' : sandboxed}></iframe></div>${
+${shown === 'pdf' ? pdf : sandboxed}></iframe></div>${
     packed &&
     html`<noscript><p class="nothing">Without scripts a copy cannot be kept from loading what it names.
 <a href="${href}">Open it as it is</a></p></noscript>`
@@ -127,12 +150,14 @@ ${fact('Notes', notes && foreign(notes))}
 </dl>`
 }
 
-const recordsLine = (place: Place) =>
-  html`<li><a href="${place.file('index.jsonl')}">index.jsonl</a> all of this as records</li>`
+const recordsLine = ({ records }: Place) =>
+  records && html`<li><a href="${records}">index.jsonl</a> all of this as records</li>`
 
 function fileLine({ plugin, path, href, shown, files, size }: ShownOutput, place: Place): Html {
   // With a script it is shown above, as all copies are; by itself it is what was served.
-  const others = files > 1 ? html` in <a href="${place.file(plugin)}/">${many(files, 'file')}</a>` : ''
+  const folder = place.folder(plugin)
+  const all = many(files, 'file')
+  const others = files > 1 ? html` in ${folder === undefined ? all : html`<a href="${folder}">${all}</a>`}` : ''
   const link = html`<a href="${href}" data-shown="${shown}" data-name="${plugin}">${path}</a>`
   return html`<li>${link} ${sizeText(size)}${others}</li>
 `

@@ -1,21 +1,23 @@
 import { number, sizeText } from '../base/words.ts'
 import { type Html, html } from './html.ts'
+import { live } from './layout.ts'
 import { cardsOf } from './model/outputs.ts'
 import type { SnapshotPage, SnapshotPageResult } from './model/snapshot.ts'
-import type { ShownOutput } from './place.ts'
+import type { Place, ShownOutput } from './place.ts'
 
 /** The copies: the chief ones as they look, the others by their names, and what is missing. */
 export function strip(
   outputs: readonly ShownOutput[],
   best: ShownOutput | undefined,
   results: SnapshotPage['results'],
+  place: Place,
 ): Html {
   const cards = cardsOf(outputs)
   const others = outputs.filter((output) => !cards.includes(output))
-  const chips = others.slice(0, MOST_CHIPS).map((output) => chip(output, output === best))
+  const chips = others.slice(0, MOST_CHIPS).map((output) => chip(output, output === best, place))
   const rest = others.length - chips.length
-  return html`<nav class="strip" aria-label="Copies and data">
-<div class="cards">${cards.map((output) => card(output, output === best))}</div>
+  return html`<nav class="strip"${live(place, 'strip')} aria-label="Copies and data">
+<div class="cards">${cards.map((output) => card(output, output === best, place))}</div>
 <div class="chips">${missing(results, outputs).map(lostChip)}${chips}${
     rest > 0 ? html`<a href="#files">${number(rest)} more</a>` : ''
   }</div>
@@ -31,16 +33,16 @@ function missing(results: SnapshotPage['results'], outputs: readonly ShownOutput
   return [...last.values()].filter(({ plugin, status }) => status === 'failed' && !kept.has(plugin))
 }
 
-function card(output: ShownOutput, isBest: boolean): Html {
+function card(output: ShownOutput, isBest: boolean, place: Place): Html {
   const { plugin, group, size, shown } = output
-  return html`<a class="card ${group}" ${linkTo(output)}${isBest ? html` aria-current="true"` : ''}>
-<span class="preview ${shown}">${preview(output)}</span><b>${plugin}</b>${part(output)}
+  return html`<a class="card ${group}" ${linkTo(output, place)}${isBest ? html` aria-current="true"` : ''}>
+<span class="preview ${shown}">${preview(output, place)}</span><b>${plugin}</b>${part(output)}
 <small>${sizeText(size)}</small></a>
 `
 }
 
-function chip(output: ShownOutput, isBest: boolean): Html {
-  return html`<a class="chip ${output.group}" ${linkTo(output)}${isBest ? html` aria-current="true"` : ''}
+function chip(output: ShownOutput, isBest: boolean, place: Place): Html {
+  return html`<a class="chip ${output.group}" ${linkTo(output, place)}${isBest ? html` aria-current="true"` : ''}
 title="${sizeText(output.size)}">${output.plugin}${part(output)}</a>
 `
 }
@@ -57,17 +59,19 @@ function lostChip({ plugin, output }: SnapshotPageResult): Html {
 `
 }
 
-function linkTo({ plugin, href, shown, packed }: ShownOutput): Html {
+function linkTo(output: ShownOutput, place: Place): Html {
+  const { plugin, href, shown, packed } = output
+  if (place.choice) return html`href="${place.choice(output)}"`
   // Without a script, nothing closes a packed one: it opens like any other file.
   const target = shown === 'file' || packed ? '_blank' : 'copy'
   return html`href="${href}" data-shown="${shown}" data-name="${plugin}" target="${target}"`
 }
 
 /** Nothing of it can be touched or run: it is a picture of what opens. */
-function preview({ plugin, href, shown, packed, picture }: ShownOutput): Html {
+function preview({ plugin, href, shown, packed, picture }: ShownOutput, { sandbox }: Place): Html {
   if (picture !== undefined || shown === 'image') return html`<img src="${picture ?? href}" alt="" loading="lazy">`
   if (shown === 'html' || shown === 'source' || shown === 'text')
-    return html`<iframe ${packed ? html`data-copy` : html`src`}="${href}" sandbox="allow-same-origin"
+    return html`<iframe ${packed ? html`data-copy` : html`src`}="${href}" sandbox="${sandbox}"
 loading="lazy" tabindex="-1" aria-hidden="true" title=""></iframe>`
   if (plugin === 'wacz') return html`<small>replays in ReplayWeb.page</small>`
   const sign = { file: '⤓', pdf: 'PDF', video: '▶', audio: '♪' }[shown]

@@ -1,7 +1,7 @@
+import { commaList } from '../../app/records/names.ts'
 import { checkTag, tagPages } from '../../app/records/tag-pages.ts'
 import { UsageError } from '../../base/errors.ts'
 import { many } from '../format.ts'
-import { commaList } from '../names.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printChanged, withChosen } from '../records/chosen.ts'
 import { createSnapshots } from '../records/create.ts'

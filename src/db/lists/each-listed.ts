@@ -4,39 +4,52 @@ import { inBatches, staysOpen, type Visit } from '../each-row.ts'
 import { transact } from '../retry.ts'
 import { walking } from './by-index.ts'
 import type { Filters, Listing } from './listings.ts'
-import { questionsOf } from './questions.ts'
-import { idsInSteps } from './walks.ts'
+import { type Place, questionsOf } from './questions.ts'
+import { idsInSteps, type Question } from './walks.ts'
 
 /** More are shown as they come. */
 const MOST_AT_ONCE = 1_000
 
+/** Which rows of a listing. */
+export interface Wanted {
+  readonly filters?: Partial<Filters>
+  /** At most this many; all when not given. */
+  readonly limit?: number
+  /** Only those that come after this row, whether it is still there or not. */
+  readonly last?: Place
+  /** Look at about so many ids at most. */
+  readonly look?: number
+}
+
 /**
  * Passes the rows that match every filter to `visit`, newest first: by id, since ids are made in the order of time.
  * Results that are filtered by their page go by page.
- * @param limit at most this many; all when not given
+ * @returns the id down to which was looked, where `look` did not suffice
  */
 export async function eachListed<Row extends { readonly id: string }>(
   db: Database,
   listing: Listing<Row>,
-  options: { readonly filters?: Partial<Filters>; readonly limit?: number },
+  wanted: Wanted,
   visit: Visit<Row>,
-): Promise<void> {
-  const { filters = {}, limit = Number.POSITIVE_INFINITY } = options
+): Promise<string | undefined> {
+  const { filters = {}, limit = Number.POSITIVE_INFINITY, last, look = Number.POSITIVE_INFINITY } = wanted
+  const most = { limit, look }
+  const questions = questionsOf(listing, filters, last)
   if (limit <= MOST_AT_ONCE) {
-    const rows = await transact(db, async (tx) => {
+    const { rows, reach } = await transact(db, async (tx) => {
       const found: Row[] = []
-      await inSteps(tx, listing, filters, limit, async (query) => {
+      const reach = await inSteps(tx, listing, questions, most, async (query) => {
         const { rows } = await query.execute(tx)
         found.push(...rows)
         return rows.length
       })
-      return found
+      return { rows: found, reach }
     })
     if (rows.length > 0) await visit(rows)
-    return
+    return reach
   }
-  await db.transaction().execute((tx) =>
-    inSteps(tx, listing, filters, limit, async (query) => {
+  return await db.transaction().execute((tx) =>
+    inSteps(tx, listing, questions, most, async (query) => {
       let shown = 0
       let goesOn = true
       await inBatches(tx, query, async (rows) => {
@@ -53,21 +66,24 @@ export async function eachListed<Row extends { readonly id: string }>(
 async function inSteps<Row extends { readonly id: string }>(
   tx: Database,
   listing: Listing<Row>,
-  filters: Partial<Filters>,
-  limit: number,
+  questions: readonly Question[],
+  { limit, look }: { readonly limit: number; readonly look: number },
   show: (query: RawBuilder<Row>) => Promise<number>,
-): Promise<void> {
+): Promise<string | undefined> {
   await sql`set transaction isolation level repeatable read, read only`.execute(tx)
   await walking(tx)
   await sql`select set_config('enable_bitmapscan', 'off', true)`.execute(tx) // It reads a value's rows to the last.
   await staysOpen(tx)
-  let shown = 0
-  for (const question of questionsOf(listing, filters)) {
+  let [shown, looked] = [0, 0]
+  for (const question of questions) {
     const order = question.ofPages ? sql`it.snapshot_id desc, it.id desc` : sql`it.id desc`
-    for await (const ids of idsInSteps(tx, question)) {
+    for await (const { ids, ...step } of idsInSteps(tx, question)) {
       const atMost = limit === Number.POSITIVE_INFINITY ? sql`` : sql`limit ${limit - shown}`
       shown += await show(sql<Row>`${listing.rows} where it.id = any(array(${ids} ${atMost})) order by ${order}`)
-      if (shown >= limit) return
+      if (shown >= limit) return undefined
+      looked += step.looked
+      if (looked >= look && step.reach !== undefined) return step.reach
     }
   }
+  return undefined
 }

@@ -14,11 +14,15 @@ export interface Filters {
   /** Of sealed pages; for a crawl, of any of its pages; for a result, of its page. */
   readonly outcomes: readonly Outcome[]
   readonly urlContains: string
+  /** A part of the title or the URL, in any case: no index has it, each row is looked at. Of a crawl, of its label. */
+  readonly text: string
   /** Of the page's URL, in lower case, with its port when the URL has one; of a crawl, that of a URL of its list. */
   readonly host: string
   readonly crawlId: string
   readonly snapshotId: string
   readonly plugins: readonly string[]
+  /** Plugins that made something of the page. */
+  readonly made: readonly string[]
   readonly tags: readonly string[]
   /** Added at this moment or later, and before that one: by its id, which is made of the time. */
   readonly after: Date
@@ -55,6 +59,12 @@ export type ListedCrawl = CrawlRow & { readonly pages: number; readonly sealed: 
 export type ListedSnapshot = SnapshotRow & { readonly tags: readonly string[] }
 export type ListedResult = Selectable<ArchiveResultTable> & { readonly url: string }
 
+/** Where a plugin succeeded, newest page first: of one page they are found by the index of its plugins. */
+const succeeded = (plugin: string): Lookup => ({
+  ...lookup({ ...results, id: 'snapshot_id', next: 'id' }, { plugin: sql`${plugin}`, status: sql`'succeeded'` }),
+  is: (row) => sql`(${of(row, 'plugin')} = ${plugin} and ${of(row, 'status')} is not distinct from 'succeeded')`,
+})
+
 const contains = (column: RawBuilder<unknown>, text: string) => sql`strpos(lower(${column}), lower(${text})) > 0`
 /** The text is searched first: it is in few lists. */
 const listsHost = (urls: RawBuilder<unknown>, host: string) => sql`
@@ -86,6 +96,7 @@ export const CRAWLS: Listing<ListedCrawl> = {
         (row) => sql`(${contains(of(row, 'urls'), text)} or exists (
           select from crawl_source part where part.crawl_id = ${of(row, 'id')} and ${contains(sql`part.urls`, text)}))`,
       ),
+    text: (text) => ofCrawl((row) => sql`(${contains(of(row, 'label'), text)} or ${contains(of(row, 'urls'), text)})`),
     host: (host) =>
       ofCrawl(
         (row) => sql`(${listsHost(of(row, 'urls'), host)} or exists (
@@ -110,6 +121,12 @@ export const CRAWLS: Listing<ListedCrawl> = {
         where at.plugin between ${plugin} and ${plugin} order by at.plugin desc, at.status desc`,
       by: 'value',
     }),
+    made: (plugin) =>
+      ofCrawl(
+        (row) => sql`exists (
+          select from snapshot s where s.crawl_id = ${of(row, 'id')} and exists (
+            select from archive_result r where r.snapshot_id = s.id and ${succeeded(plugin).is('r')}))`,
+      ),
     tags: (tag) => ofCrawl((row) => sql`${tag} = any(${of(row, 'tags')})`),
   },
   record: crawlRecord,
@@ -142,8 +159,15 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
         ids: () => sql`select snapshot_id as id from page_url at where ${is('at')} order by snapshot_id desc`,
       }
     },
+    text: (text) => ({
+      ...pages,
+      id: 'id',
+      is: (row) =>
+        sql`(${contains(of(row, 'url'), text)} or ${contains(sql`coalesce(${of(row, 'title')}, '')`, text)})`,
+    }),
     plugins: (plugin) =>
       lookup({ ...results, id: 'snapshot_id', next: 'status', isOfPage: true }, { plugin: sql`${plugin}` }),
+    made: succeeded,
   },
   record: snapshotRecord,
 }
@@ -164,7 +188,7 @@ export const RESULTS: Listing<ListedResult> = {
     snapshotId: (id) => lookup({ ...results, next: 'plugin' }, { snapshot_id: sql`${id}::uuid` }),
   },
   ofPluginAndStatus: (plugin, status) => lookup(results, { plugin: sql`${plugin}`, status: sql`${status}` }),
-  ofPage: ['outcomes', 'crawlId', 'tags', 'host', 'urlContains'],
+  ofPage: ['outcomes', 'crawlId', 'tags', 'host', 'urlContains', 'text', 'made'],
   pages: {
     ...SNAPSHOTS.means,
     status: (status) => lookup({ ...results, id: 'snapshot_id', next: 'id' }, { status: sql`${status}` }),

@@ -1,15 +1,23 @@
 import { sql } from 'kysely'
+import { UsageError } from '../../base/errors.ts'
 import { firstIdOf } from '../../base/ids.ts'
 import type { Filters, Listing, Meanings } from './listings.ts'
-import { all, type Lookup, lookup, type Range, rangeOf } from './lookups.ts'
+import { all, type Fragment, type Lookup, lookup, type Range, rangeOf } from './lookups.ts'
 import { anyOf, type Filter, type Question } from './walks.ts'
 
-/** What a list asks for, one after another. */
+/** A row in a list: what comes after it, older, is asked for. Of a result, whose list may go by page, with its page. */
+export interface Place {
+  readonly id: string
+  readonly snapshot_id?: string
+}
+
+/** What a list asks for, one after another. @param last the last row that is known already */
 export function questionsOf<Row extends { readonly id: string }>(
   { table, means, ofPage = [], pages = means, ofPluginAndStatus, statuses }: Listing<Row>,
   { after, before, ...filters }: Partial<Filters>,
+  last?: Place,
 ): Question[] {
-  const [from, below] = [after && firstIdOf(after), before && firstIdOf(before)]
+  const [from, until] = [after && firstIdOf(after), before && firstIdOf(before)]
   const names = Object.keys(filters) as (keyof Meanings)[]
   const valuesOf = (name: keyof Meanings, meanings: Meanings): Filter =>
     [filters[name]].flat().map((value) => (meanings[name] as (value: unknown) => Lookup)(value))
@@ -20,26 +28,46 @@ export function questionsOf<Row extends { readonly id: string }>(
     const asked = [...others.map((name) => valuesOf(name, means)), ...(pairs ? [pairs] : [])]
     const isOfResults = table === 'snapshot' && asked.some(([one]) => one?.table === 'archive_result')
     const sources = [...withAll(table, asked.filter(isFound)), ...(isOfResults ? [[WITH_RESULTS]] : [])]
-    return [{ table, sources, filters: asked, from, below }]
+    return [{ table, sources, filters: asked, from, below: lower(until, last?.id) }]
   }
-  const inTime = rangeOf(from, below)
+  const inTime = rangeOf(from, until)
+  const rest = last && afterRow(last)
   const asked = names.map((name) => valuesOf(name, pages))
   const question: Question = {
     table: 'snapshot',
-    sources: [...withAll('snapshot', asked), [WITH_RESULTS], ...(from || below ? [[withResultsIn(inTime)]] : [])],
+    sources: [
+      ...withAll('snapshot', asked.filter(isFound)),
+      [WITH_RESULTS],
+      ...(from || until ? [[withResultsIn(inTime)]] : []),
+    ],
     filters: asked.filter((_filter, n) => ofPage.includes(names[n]!)),
     ofPages: (page) => {
       const own = names.filter((name) => !ofPage.includes(name)).map((name) => anyOf(valuesOf(name, means), 'it'))
-      const matches = [sql`it.snapshot_id = ${page}`, ...inTime(sql`it.id`), ...own]
+      const matches = [sql`it.snapshot_id = ${page}`, ...inTime(sql`it.id`), ...own, ...(rest ? [rest.is] : [])]
       return sql`select it.id from archive_result it where ${all(matches)}`
     },
   }
-  return below
+  return until
     ? [
-        { ...question, sources: [[WITH_EARLY_RESULTS]], from: below },
-        { ...question, below },
+        { ...question, sources: [[WITH_EARLY_RESULTS]], from: until, below: rest?.pages },
+        { ...question, below: lower(until, rest?.pages) },
       ]
-    : [question]
+    : [{ ...question, below: rest?.pages }]
+}
+
+/** Of the page of the last row there may be more. */
+function afterRow({ id, snapshot_id: page }: Place): { readonly pages: string; readonly is: Fragment } {
+  if (page === undefined) throw new UsageError('a place in a list of results names the page of the result, too')
+  return { pages: idAfter(page), is: sql`(it.snapshot_id, it.id) < (${page}::uuid, ${id}::uuid)` }
+}
+
+const lower = (one: string | undefined, other: string | undefined) =>
+  one === undefined || (other !== undefined && other < one) ? other : one
+
+/** The next possible id. */
+function idAfter(id: string): string {
+  const hex = (BigInt(`0x${id.replaceAll('-', '')}`) + 1n).toString(16).padStart(32, '0')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
 /** All rows are a source where no filter is one in the order of ids. */

@@ -25,33 +25,44 @@ const FIRST = 100
 const SECOND = 1_000
 const MOST = 10_000
 
+/** A part of the ids that match. */
+export interface Step {
+  readonly ids: Fragment
+  /** Older ids than this one were not looked at yet; undefined: there are none. */
+  readonly reach?: string
+  /** So many ids were looked at for it, at most. */
+  readonly looked: number
+}
+
 /**
  * Queries for the ids that match, newest first, each for older ones than that before. Of the next ids of each source
  * that is in the order of ids, those are looked at that reach back furthest: every other has more there. Any other
  * source is looked at when it has few; parts of URLs, which cost more, are searched for in the second step.
  */
-export async function* idsInSteps(tx: Database, question: Question): AsyncGenerator<Fragment> {
+export async function* idsInSteps(tx: Database, question: Question): AsyncGenerator<Step> {
   const { sources, filters, from } = question
   const by = (order: Lookup['by']) => sources.filter((source) => source.every((each) => each.by === order))
   let { below } = question
   let inOrder = by('id')
   for (const source of by('value'))
-    if (await hasFew(tx, source)) return yield matching(question, source, rangeOf(from, below), MOST)
+    if (await hasFew(tx, source))
+      return yield { ids: matching(question, source, rangeOf(from, below), MOST), looked: MOST }
   for (let size = FIRST; ; size = Math.min(10 * size, MOST)) {
     const rest = rangeOf(from, below)
     let furthest: { readonly source: Filter; readonly reach: string } | undefined
     for (const source of inOrder) {
       const reach = await reachOf(tx, source, rest, size)
-      if (!reach) return yield matching(question, source, rest, size)
+      if (!reach) return yield { ids: matching(question, source, rest, size), looked: size }
       if (!furthest || reach < furthest.reach) furthest = { source, reach }
     }
     for (const source of size === SECOND ? by(undefined) : []) {
       const found = await search(tx, source)
-      if (found) return yield matching(question, found, rest, MOST)
+      if (found) return yield { ids: matching(question, found, rest, MOST), looked: MOST }
     }
-    yield matching(question, furthest!.source, rangeOf(furthest!.reach, below), size)
-    below = furthest!.reach
-    if (size === MOST) inOrder = inOrder.filter((source) => source === furthest!.source || filters.includes(source))
+    const { source, reach } = furthest!
+    yield { ids: matching(question, source, rangeOf(reach, below), size), reach, looked: size }
+    below = reach
+    if (size === MOST) inOrder = inOrder.filter((one) => one === source || filters.includes(source))
   }
 }
 

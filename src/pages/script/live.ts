@@ -1,4 +1,4 @@
-import { minuteOf } from '../page-row.ts'
+import { dayOf, minuteOf } from '../page-row.ts'
 import { find } from './dom.ts'
 import { Stream } from './stream.ts'
 import type { FromWorker, ToWorker } from './stream-messages.ts'
@@ -78,6 +78,7 @@ class Live {
       if (!answer.ok) return say('The server cannot answer; this page is as of', this.#since)
       const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html')
       this.#since = Number(fresh.body.dataset['now'])
+      localise(fresh)
       swap(fresh)
       unsay()
     } catch {
@@ -125,19 +126,19 @@ function merge(here: Element, next: Element): void {
       merge(same, node)
       return same
     }
-    return same?.isEqualNode(node) ? same : localised(document.importNode(node, true))
+    return same?.isEqualNode(node) ? same : document.importNode(node, true)
   })
   for (const [at, node] of wanted.entries())
     if (here.childNodes[at] !== node) here.insertBefore(node, here.childNodes[at] ?? null)
   while (here.childNodes.length > wanted.length) here.lastChild?.remove()
 }
 
-/** Times are shown in the reader's own. */
-export function localised<Part extends Node>(part: Part): Part {
-  if (!(part instanceof Element || part instanceof Document)) return part
-  const times = [...part.querySelectorAll('time'), ...(part instanceof HTMLTimeElement ? [part] : [])]
-  for (const time of times) time.textContent = minuteOf(new Date(time.dateTime))
-  return part
+/** Times are shown in the reader's own: as a day where that is what was written. */
+export function localise(page: Document): void {
+  for (const time of page.querySelectorAll('time')) {
+    const [date, isDay] = [new Date(time.dateTime), time.textContent.length === 'YYYY-MM-DD'.length]
+    time.textContent = isDay ? dayOf(date) : minuteOf(date)
+  }
 }
 
 const isEdited = () => [...document.querySelectorAll('input')].some((input) => input.value !== input.defaultValue)

@@ -1,3 +1,4 @@
+import { type ListLinks, listLinks } from '../links.ts'
 import { pageCard, pageRow } from '../page-row.ts'
 import { draw, need } from './dom.ts'
 import type { Entry } from './entry.ts'
@@ -12,7 +13,7 @@ const BESIDE = 3
 /** Draws the pages of a list that are in sight. */
 export class Painter {
   readonly #list = need('#list')
-  readonly #top: string
+  readonly #links: ListLinks
   #entries: readonly Entry[] = []
   #terms: readonly string[] = []
   /** What is drawn: pictures stay while the list is scrolled. */
@@ -21,7 +22,7 @@ export class Painter {
 
   /** @param top the way to the top of the archive */
   constructor(top: string) {
-    this.#top = top
+    this.#links = listLinks(top)
   }
 
   /** Where the list begins. */
@@ -86,7 +87,7 @@ export class Painter {
 
   #draw(entry: Entry, isGrid: boolean): HTMLElement {
     const { seconds, outcome, tags, rest } = entry
-    const page = { seconds, outcome, tags, ...rest, top: this.#top, terms: this.#terms }
+    const page = { seconds, outcome, tags, ...rest, links: this.#links, terms: this.#terms }
     return draw(isGrid ? pageCard(page) : pageRow(page))
   }
 

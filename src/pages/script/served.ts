@@ -1,9 +1,9 @@
 // The one script of the pages that a server sends. Without it they work, and stand still.
 import { find } from './dom.ts'
-import { localised, startLive } from './live.ts'
+import { localise, startLive } from './live.ts'
 
 document.addEventListener('DOMContentLoaded', () => {
-  localised(document)
+  localise(document)
   takeCode()
   startLive()
 })

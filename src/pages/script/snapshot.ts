@@ -1,4 +1,5 @@
-import { dayOf, minuteOf, toHref } from '../page-row.ts'
+import { href as toHref } from '../links.ts'
+import { dayOf, minuteOf } from '../page-row.ts'
 import { arrivals, type Copy } from './arrivals.ts'
 import { fill, isPacked } from './copy.ts'
 import { find, isTypedInto, keepHash, make, need } from './dom.ts'

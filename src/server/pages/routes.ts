@@ -1,9 +1,18 @@
-import { html } from '../../pages/html.ts'
 import type { App } from '../visit.ts'
 import type { Web } from '../web.ts'
-import { board } from './frame.ts'
+import { routeArchive } from './archive.ts'
+import { routeCopiesOfUrl } from './copies-of-url.ts'
+import { routeCrawl } from './crawl.ts'
+import { routeCrawls } from './crawls.ts'
+import { routeLog } from './log.ts'
+import { routeSnapshot } from './snapshot.ts'
 
 /** The pages, each by its path. */
-export function routePages(app: App, _web: Web): void {
-  app.get('/', (c) => c.html(board('/', 'Archive', html`<h1>Archive</h1>`)))
+export function routePages(app: App, web: Web): void {
+  routeArchive(app, web)
+  routeCrawls(app, web)
+  routeCrawl(app, web)
+  routeSnapshot(app, web)
+  routeLog(app, web)
+  routeCopiesOfUrl(app, web)
 }

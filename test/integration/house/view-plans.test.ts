@@ -241,7 +241,9 @@ const OF_PAGES: Readonly<Record<string, string>> = {
   tags: 'p.id in (select snapshot_id from snapshot_tag join tag on tag.id = tag_id where name = any($1))',
   host: "strpos(p.url, '://' || $1 || '/') > 0",
   urlContains: 'strpos(p.url, $1) > 0',
+  text: "strpos(p.title || ' ' || p.url, $1) > 0",
   plugins: 'it.id in (select snapshot_id from archive_result where plugin = any($1))',
+  made: "p.id in (select snapshot_id from archive_result where status = 'succeeded' and plugin = any($1))",
 }
 const MEANS = {
   crawl: {
@@ -251,13 +253,17 @@ const MEANS = {
     tags: 'it.tags && $1',
     host: "strpos(it.urls, '://' || $1 || '/') > 0",
     urlContains: 'strpos(it.urls, $1) > 0',
+    text: 'strpos(it.urls, $1) > 0',
+    made: `it.id in (
+      select p.crawl_id from snapshot p join archive_result r on r.snapshot_id = p.id
+      where r.status = 'succeeded' and r.plugin = any($1))`,
     plugins: `it.id in (
       select p.crawl_id from snapshot p join archive_result r on r.snapshot_id = p.id where r.plugin = any($1))`,
   },
   snapshot: OF_PAGES,
   archive_result: { ...OF_PAGES, plugins: 'it.plugin = any($1)' },
 }
-const OF_PAGE = ['outcomes', 'crawlId', 'tags', 'host', 'urlContains']
+const OF_PAGE = ['outcomes', 'crawlId', 'tags', 'host', 'urlContains', 'text', 'made']
 
 /** The pairs of filters with which a list, with a limit or without, has other rows than those that match both. */
 async function differing<Row extends { readonly id: string }>(
@@ -277,6 +283,8 @@ async function differing<Row extends { readonly id: string }>(
     tags: [['few'], ['many'], ['few', 'many'], ['none']],
     host: ['site-77.example'],
     urlContains: ['page-1234', '.example/', 'nowhere'],
+    text: ['page 77', 'site-7'],
+    made: [['title'], ['rare']],
     plugins: [['html'], ['rare'], ['html', 'rare'], ['none']],
     after: [moment],
     before: [moment],

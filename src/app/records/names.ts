@@ -1,4 +1,4 @@
-import { UsageError } from '../base/errors.ts'
+import { UsageError } from '../../base/errors.ts'
 
 /** Each is a condition of its own in one statement, of which a server takes some 10,000. */
 const MOST = 1_000

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { momentOf } from '../../../src/app/records/moment.ts'
 import { firstIdOf, uuidv7 } from '../../../src/base/ids.ts'
-import { momentOf } from '../../../src/cli/records/moment.ts'
 
 const NOW = Date.parse('2026-11-22T10:00:00Z')
 const at = (text: string) => momentOf(text, '--after', NOW).toISOString()

@@ -1,0 +1,44 @@
+import { picturesOf } from '../../db/archived-pages.ts'
+import type { Home } from '../../db/home.ts'
+import type { ListedSnapshot } from '../../db/lists/listings.ts'
+import type { WorkStatus } from '../../db/tables.ts'
+import type { ShownPage } from '../page-row.ts'
+import { entryOf } from './entry.ts'
+
+/** What a list shows of a page whose place is known by its id. */
+export type ListedEntry = Omit<ShownPage, 'links' | 'terms'>
+
+const STATES: Readonly<Record<WorkStatus, string>> = {
+  queued: 'Waiting',
+  started: 'In work',
+  paused: 'Paused',
+  sealed: '',
+}
+
+/** What a list shows of these pages, in whatever state they are. */
+export async function listedEntries(
+  { db, dataDir }: Pick<Home, 'db' | 'dataDir'>,
+  rows: readonly ListedSnapshot[],
+): Promise<ListedEntry[]> {
+  const pictures = await picturesOf(
+    db,
+    rows.map(({ id }) => id),
+  )
+  return rows.map((row) => {
+    const known = { ...row, sealed_at: row.status_changed_at, pictures: pictures.get(row.id) ?? [] }
+    const { sealedAt, outcome, tags, cause, httpStatus, icon, picture, size, url, title, text } = entryOf(
+      dataDir,
+      0,
+      row.crawl_id,
+      known,
+    )
+    return {
+      ...{ outcome: outcome ?? '', state: STATES[row.status], tags, icon, picture, size, url, text },
+      path: row.id,
+      seconds: Math.floor((row.status === 'sealed' ? sealedAt : row.created_at).getTime() / 1000),
+      status: String(httpStatus ?? ''),
+      cause: cause ?? '',
+      title: title ?? '',
+    }
+  })
+}

@@ -1,0 +1,68 @@
+import { many, number, sizeText } from '../../base/words.ts'
+import { allPages, type CountedPages } from '../../db/counts.ts'
+import { latestCrawls } from '../../db/crawl-summaries.ts'
+import { byIndex } from '../../db/lists/by-index.ts'
+import { crawlCard } from '../../pages/archive-page.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { page } from '../../pages/layout.ts'
+import type { App } from '../visit.ts'
+import type { Web } from '../web.ts'
+import { askedList } from './asked.ts'
+import { listOfPages, readPart, type Tally } from './page-list.ts'
+import { served } from './place.ts'
+
+/** Crawls above the list of pages. */
+const CRAWLS = 4
+
+/** What is archived: the latest crawls, and all pages, newest first. */
+export function routeArchive(app: App, web: Web): void {
+  const { home } = web.archive
+  app.get('/', async (c) => {
+    const asked = askedList('/', new URL(c.req.url).searchParams)
+    const [part, { pages, crawls, totals }] = await Promise.all([
+      readPart(web, asked),
+      byIndex(home.db, async (tx) => ({ pages: await allPages(tx), ...(await latestCrawls(tx, CRAWLS)) })),
+    ])
+    const place = served(web, c.get('session'))
+    const more = totals.crawls - crawls.length
+    const body = html`<header class="head">
+<h1>Archive</h1>
+<p class="dim" id="totals" data-live>${many(
+      pages.pages,
+      'page',
+    )} · <a href="/crawls">${many(totals.crawls, 'crawl')}</a> · ${sizeText(totals.bytes)}</p>
+${
+  crawls.length === 0
+    ? ''
+    : html`<section class="crawls" id="crawls" data-live aria-label="The latest crawls">
+<ul>${crawls.map((crawl) => crawlCard(crawl, place))}</ul>
+${more > 0 ? html`<p><a href="/crawls">${number(more)} more crawls</a></p>` : ''}
+</section>`
+}
+</header>
+<main id="main" tabindex="-1">
+${pages.pages === 0 ? nothingYet(crawls.length) : listOfPages(web, c.get('session'), asked, part, tallyOf(pages))}
+</main>`
+    return c.html(page({ title: 'Archive', kind: 'archive', topics: 'archive', body }, place), part.problem ? 400 : 200)
+  })
+}
+
+/** How many of these pages each tab of a list has. */
+export function tallyOf({ counts }: Pick<CountedPages, 'counts'>): Tally {
+  const { archived, partial, failed, queued, started, paused } = counts
+  return { all: archived + partial + failed + started, archived, partial, failed, open: queued + started + paused }
+}
+
+/** What to do with an empty archive. */
+function nothingYet(crawls: number): Html {
+  return html`<section class="first" id="pages" data-live aria-labelledby="first">
+<h2 id="first">${crawls === 0 ? 'Nothing is archived yet' : 'No page is here yet'}</h2>
+<p>Add a page, in a terminal of this machine:</p>
+<pre><code>archivebox-ts add https://example.com/</code></pre>
+<p>A list of URLs, bookmarks or a feed goes in the same way:</p>
+<pre><code>archivebox-ts add &lt; bookmarks.html</code></pre>
+<p>Or see how it looks with a small site that is made for that:</p>
+<pre><code>archivebox-ts add --run --demo</code></pre>
+<p class="dim">What is added appears here while it is archived.</p>
+</section>`
+}

@@ -1,0 +1,74 @@
+import type { FilterWords } from '../../app/records/filters.ts'
+import { own } from '../../base/own.ts'
+
+/** What an address says of a list: its filters, how it is shown, and where it begins. */
+export interface AskedList {
+  /** What was typed, by the names of the fields; nothing that is empty. */
+  readonly typed: Readonly<Partial<Record<Field, string>>>
+  readonly isGrid: boolean
+  /** The row after which it begins. */
+  readonly below: string | undefined
+  /** Where the parts before this one began, as far as they are known: the latest last. */
+  readonly trail: readonly string[]
+  /** The address with other words; undefined ones are left out. It begins at the top unless that is said, too. */
+  to(changes: Readonly<Partial<Record<Field | 'view' | 'below' | 'trail', string | undefined>>>): string
+}
+
+export const FIELDS = ['q', 'outcome', 'kind', 'tag', 'host', 'crawl', 'url', 'from', 'to'] as const
+export type Field = (typeof FIELDS)[number]
+
+/** What a page is: which plugins made something of it. */
+export const KINDS: Readonly<Record<string, { readonly name: string; readonly plugins: readonly string[] }>> = {
+  picture: { name: 'has a picture', plugins: ['screenshot'] },
+  article: { name: 'has an article', plugins: ['readability', 'mercury', 'defuddle', 'trafilatura'] },
+  pdf: { name: 'has a PDF', plugins: ['pdf'] },
+  media: { name: 'has media', plugins: ['media', 'ytdlp', 'youtubedl', 'gallerydl', 'forumdl'] },
+  replay: { name: 'can be replayed', plugins: ['wacz', 'warc', 'archivewebpage'] },
+  file: { name: 'is a file', plugins: ['staticfile'] },
+}
+
+/** Parts whose beginnings are known, so that one can go back to them. */
+const LONGEST_TRAIL = 8
+
+/** Reads the address of a list. @param path where it is */
+export function askedList(path: string, query: URLSearchParams): AskedList {
+  const said = (name: string) => query.get(name)?.trim() || undefined
+  const entries = FIELDS.map((name) => [name, said(name)] as const)
+  const typed = Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as AskedList['typed']
+  const isGrid = said('view') === 'grid'
+  return {
+    typed,
+    isGrid,
+    below: said('below'),
+    trail: (said('trail') ?? '').split(' ').filter(Boolean).slice(-LONGEST_TRAIL),
+    to(changes) {
+      const now = { ...typed, ...(isGrid && { view: 'grid' }), ...changes }
+      const words = Object.entries(now).flatMap(([name, value]) => (value ? [[name, value] as [string, string]] : []))
+      return words.length === 0 ? path : `${path}?${new URLSearchParams(words)}`
+    },
+  }
+}
+
+/** The filters that were typed, as the command line has them; what has an outcome or is worked on, unless asked. */
+export function filterWords({ typed }: Pick<AskedList, 'typed'>): FilterWords {
+  const { q, outcome, kind, tag, host, crawl, url, from, to } = typed
+  const made = kind === undefined ? undefined : (own<(typeof KINDS)[string]>(KINDS, kind)?.plugins.join() ?? kind)
+  return {
+    ...(outcome === undefined
+      ? { status: 'sealed,started' }
+      : outcome === 'open'
+        ? { status: 'queued,started,paused' }
+        : { outcome }),
+    ...{ text: q, made, tag, crawlId: crawl, urlContains: url },
+    host: host === undefined ? undefined : URL.parse(host)?.host || host,
+    after: from,
+    before: to === undefined ? undefined : endOf(to),
+  }
+}
+
+/** A day is in what goes up to it. */
+function endOf(to: string): string {
+  const day = /^\d{4}-\d{2}-\d{2}$/.test(to) ? new Date(`${to}T00:00:00Z`) : undefined
+  if (day === undefined || Number.isNaN(day.getTime())) return to
+  return new Date(day.getTime() + 86_400_000).toISOString()
+}

@@ -1,0 +1,115 @@
+import { workOf } from '../../app/status/work.ts'
+import { duration, many, number } from '../../base/words.ts'
+import { FAILURES_LOOKED_AT, type FailureGroup, failureGroups } from '../../db/failures.ts'
+import { byIndex } from '../../db/lists/by-index.ts'
+import type { PageInWork } from '../../db/pages-in-work.ts'
+import { crawlHead } from '../../pages/crawl-page.ts'
+import { foreign, type Html, html } from '../../pages/html.ts'
+import { live, page } from '../../pages/layout.ts'
+import { type CrawlPage, readCrawlPage } from '../../pages/model/crawl.ts'
+import { crawlName } from '../../pages/model/crawl-name.ts'
+import type { App } from '../visit.ts'
+import type { Web } from '../web.ts'
+import { tallyOf } from './archive.ts'
+import { askedList } from './asked.ts'
+import { noRow, oneRow } from './one-row.ts'
+import { listOfPages, readPart } from './page-list.ts'
+import { served } from './place.ts'
+
+/** Groups of failures that are seen at once; the others by a click. */
+const GROUPS_SHOWN = 5
+const MOST_GROUPS = 50
+
+/** One crawl: how it stands, what is worked on, what failed and why, and its pages. */
+export function routeCrawl(app: App, web: Web): void {
+  const { home } = web.archive
+  app.get('/crawls/:id', async (c) => {
+    const id = await oneRow(c, web, 'crawls')
+    if (typeof id !== 'string') return id
+    const asked = askedList(`/crawls/${id}`, new URL(c.req.url).searchParams)
+    const [part, read] = await Promise.all([
+      readPart(web, asked, { crawlId: id }),
+      byIndex(home.db, async (db) => {
+        const crawl = await readCrawlPage({ ...home, db }, id)
+        if (crawl === undefined) return undefined
+        const { partial, failed } = crawl.counts
+        return {
+          crawl,
+          work: crawl.status === 'sealed' ? undefined : await workOf({ ...home, db }, id, 1),
+          groups: partial + failed > 0 ? await failureGroups(db, { crawlId: id }) : [],
+        }
+      }),
+    ])
+    if (read === undefined) return noRow(c, 'crawls', id)
+    const { crawl, work, groups } = read
+    const place = served(web, c.get('session'))
+    const body = html`${crawlHead({ ...crawl, wacz: undefined }, place, { pace: work?.crawls[0]?.pages_per_second })}
+${replay(crawl)}${inWork(crawl, work?.pages ?? [])}
+${failures(crawl, groups)}
+<main id="main" tabindex="-1">
+<h2 class="hidden">Pages</h2>
+${listOfPages(web, c.get('session'), asked, part, tallyOf(crawl))}
+</main>`
+    const topics = `crawl:${id} processes`
+    return c.html(page({ title: crawlName(crawl), kind: 'crawl', topics, body }, place), part.problem ? 400 : 200)
+  })
+}
+
+/** Its one file for other programs lies on the disk: only files of pages are sent. */
+function replay({ wacz, folder }: CrawlPage): Html {
+  return wacz === undefined
+    ? html``
+    : html`<p class="dim">All of it in one file, for ReplayWeb.page: <code>${folder}/${wacz}</code></p>\n`
+}
+
+function inWork({ status, counts }: CrawlPage, pages: readonly PageInWork[]): Html {
+  if (status === 'sealed') return html``
+  const line = ({ snapshot_id: id, url, seconds, hooks }: PageInWork) => html`<li>
+<a href="/snapshots/${id}">${foreign(url)}</a> <span class="dim">${hooksAtWork(hooks) ?? 'between two hooks'} ·
+${duration(seconds)}</span></li>
+`
+  const idle =
+    status === 'paused'
+      ? html`It is paused: <code>archivebox-ts crawl resume</code> lets it go on.`
+      : counts.started + counts.queued === 0 && status === 'started'
+        ? html`Its pages are done; it is about to be finished.`
+        : html`Nothing of it is worked on at this moment. <a href="/live">What happens now</a> says why.`
+  return html`<section class="work"${live({ isLive: true }, 'work')} aria-labelledby="work-name">
+<h2 id="work-name">Worked on now</h2>
+${pages.length === 0 ? html`<p class="dim">${idle}</p>` : html`<ul>${pages.map(line)}</ul>`}
+</section>`
+}
+
+/** `screenshot (3 s), pdf (1 s)`; undefined: none runs. */
+export function hooksAtWork(hooks: PageInWork['hooks']): Html | undefined {
+  if (hooks.length === 0) return undefined
+  return html`${hooks.map(({ plugin, seconds }, at) => html`${at > 0 ? ', ' : ''}${plugin} (${duration(seconds)})`)}`
+}
+
+/** What failed, by its cause, and the command that tries it again. */
+function failures({ id, counts }: CrawlPage, groups: readonly FailureGroup[]): Html {
+  if (groups.length === 0) return html`<section id="failures" data-live hidden></section>`
+  const seen = groups.reduce((sum, { pages }) => sum + pages, 0)
+  const total = counts.failed + counts.partial
+  const pageLink = (page: string, at: number) => html`<a href="/snapshots/${page}">page ${at + 1}</a> `
+  const line = ({ cause, host, pages, partial, snapshot_ids: ids }: FailureGroup) => {
+    const word = partial === pages ? 'partial' : 'failed'
+    const query = String(new URLSearchParams({ outcome: word, ...(host !== '' && { host }) }))
+    return html`<li class="${word}"><a href="/crawls/${id}?${query}"><b>${number(pages)}</b>
+<span>${foreign(cause)}${host && html` <small>${foreign(host)}</small>`}</span></a>
+<span class="dim">${ids.slice(0, 3).map(pageLink)}</span></li>
+`
+  }
+  const rest = groups.slice(GROUPS_SHOWN, MOST_GROUPS)
+  return html`<section class="failures" id="failures" data-live aria-labelledby="failures-name">
+<h2 id="failures-name">What failed, by cause</h2>
+<ul>${groups.slice(0, GROUPS_SHOWN).map(line)}</ul>
+${
+  rest.length > 0
+    ? html`<details><summary>${many(groups.length - GROUPS_SHOWN, 'more cause')}</summary><ul>${rest.map(line)}</ul>
+</details>`
+    : ''
+}
+${seen >= FAILURES_LOOKED_AT && seen < total ? html`<p class="dim">Of the last ${number(seen)} failures.</p>` : ''}
+</section>`
+}

@@ -1,0 +1,45 @@
+import { closeSync, fstatSync, readFileSync } from 'node:fs'
+import type { Home } from '../../db/home.ts'
+import type { SnapshotPage } from '../../pages/model/snapshot.ts'
+import { openBelow } from './open-below.ts'
+
+/** What the hashes of a page say: SHA-256, hexadecimal. */
+export interface Hashes {
+  /** Of all files together. */
+  readonly root: string
+  /** By the path in the folder of the page. */
+  readonly files: ReadonlyMap<string, string>
+}
+
+const PLUGIN = 'hashes'
+const FILE = 'hashes.json'
+/** More is not read: a page has some hundred files. */
+const MOST_BYTES = 4_000_000
+const SHA256 = /^[0-9a-f]{64}$/
+
+/** The hashes that were made of the files of a page; undefined: none were, or they cannot be read. */
+export function hashesOf({ dataDir }: Pick<Home, 'dataDir'>, { folder, results }: SnapshotPage): Hashes | undefined {
+  if (!results.some(({ plugin, files }) => plugin === PLUGIN && Object.hasOwn(files, FILE))) return undefined
+  const opened = openBelow(dataDir, folder, `${PLUGIN}/${FILE}`)
+  if (opened === undefined) return undefined
+  try {
+    if (fstatSync(opened.fd).size > MOST_BYTES) return undefined
+    return read(JSON.parse(readFileSync(opened.fd, 'utf8')))
+  } catch {
+    return undefined
+  } finally {
+    closeSync(opened.fd)
+  }
+}
+
+/** What is in that file, as far as it is what it should be: it was made from what strangers sent. */
+function read(said: unknown): Hashes {
+  const { root_hash: root, files } = (said ?? {}) as { root_hash?: unknown; files?: unknown }
+  const entries = (Array.isArray(files) ? files : []).flatMap((entry: unknown) => {
+    const { path, sha256 } = (entry ?? {}) as { path?: unknown; sha256?: unknown }
+    return typeof path === 'string' && typeof sha256 === 'string' && SHA256.test(sha256)
+      ? [[path, sha256] as const]
+      : []
+  })
+  return { root: typeof root === 'string' && SHA256.test(root) ? root : '', files: new Map(entries) }
+}

@@ -1,0 +1,54 @@
+import { isPartOfId, matchingIds } from '../../app/ids.ts'
+import { isUuid } from '../../base/ids.ts'
+import { CRAWLS, listedByIds, SNAPSHOTS } from '../../db/lists/listings.ts'
+import { foreign, html } from '../../pages/html.ts'
+import { time } from '../../pages/layout.ts'
+import type { Asked } from '../visit.ts'
+import type { Web } from '../web.ts'
+import { board } from './frame.ts'
+
+const LISTINGS = { crawls: CRAWLS, snapshots: SNAPSHOTS } as const
+const NOUNS = { crawls: 'crawl', snapshots: 'page' } as const
+
+/**
+ * The row that an address names, by its id, or by a beginning or end of it that no other has; else the answer: where
+ * it is, which rows may be meant, or that there is none.
+ */
+export async function oneRow(c: Asked, web: Web, kind: keyof typeof LISTINGS): Promise<string | Response> {
+  const text = c.req.param('id') ?? ''
+  if (isUuid(text)) return text.toLowerCase()
+  const { home } = web.archive
+  const ids = isPartOfId(text) ? await matchingIds(home, LISTINGS[kind].table, text) : []
+  const [id, another] = ids
+  if (id === undefined) return noRow(c, kind, text)
+  const { pathname, search } = new URL(c.req.url)
+  if (another === undefined) return c.redirect(pathname.replace(text, id) + search, 302)
+  const rows = await rowsNamed(web, kind, ids)
+  const body = html`<h1>${text} fits several ${NOUNS[kind]}s</h1>
+<ul class="named">${rows.map(
+    ({ id, name, at }) => html`<li><a href="/${kind}/${id}">${foreign(name)}</a>
+<span class="dim"><code>${id}</code> ${time(at)}</span></li>
+`,
+  )}</ul>`
+  return c.html(board('/', `${text} fits several`, body), 300)
+}
+
+/** There is no such row. */
+export function noRow(c: Asked, kind: keyof typeof LISTINGS, id: string): Response {
+  const body = html`<h1>There is no ${NOUNS[kind]} ${foreign(id)}</h1>
+<p>It may have been deleted. <a href="${kind === 'crawls' ? '/crawls' : '/'}">See those that are here.</a></p>`
+  return c.html(board('/', `No ${NOUNS[kind]} ${id}`, body), 404)
+}
+
+async function rowsNamed(web: Web, kind: keyof typeof LISTINGS, ids: readonly string[]) {
+  const { db } = web.archive.home
+  if (kind === 'crawls')
+    return (await listedByIds(db, CRAWLS, ids)).map(({ id, label, urls, created_at: at }) => ({
+      ...{ id, at },
+      name: label || urls.split('\n', 1)[0]!,
+    }))
+  return (await listedByIds(db, SNAPSHOTS, ids)).map(({ id, title, url, created_at: at }) => ({
+    ...{ id, at },
+    name: title || url,
+  }))
+}

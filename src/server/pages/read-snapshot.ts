@@ -1,0 +1,53 @@
+import { copiesOfUrl, type PageCopy } from '../../db/archived-pages.ts'
+import { byIndex } from '../../db/lists/by-index.ts'
+import { type PageInWork, pagesInWork } from '../../db/pages-in-work.ts'
+import { countResults, firstResultsOfPage, type Maker, makersOfPage } from '../../db/results.ts'
+import { type SnapshotRow, snapshotById } from '../../db/snapshots.ts'
+import { type SnapshotPage, snapshotPageOf, snapshotRows } from '../../pages/model/snapshot.ts'
+import type { Web } from '../web.ts'
+
+/** So many attempts of hooks are shown. */
+const MOST_RESULTS = 1_000
+/** There may be more: counted so far. */
+const COUNTED = 100_000
+/** Copies of the URL that a page knows of. */
+export const MOST_COPIES = 200
+
+/** What is known of a page that is shown. */
+export interface ReadSnapshot {
+  readonly row: SnapshotRow
+  readonly snapshot: SnapshotPage
+  /** Attempts that are not among its results; `COUNTED` stands for that many and more. */
+  readonly moreResults: number
+  /** The copies of its URL, newest first. */
+  readonly copies: readonly PageCopy[]
+  /** Who works on it. */
+  readonly work: PageInWork | undefined
+  /** Where its files were made. */
+  readonly makers: readonly Maker[]
+}
+
+/** Reads a page and what belongs to it, in one transaction. Undefined: it was deleted. */
+export async function readSnapshot(web: Web, id: string): Promise<ReadSnapshot | undefined> {
+  const { home } = web.archive
+  return await byIndex(home.db, async (db) => {
+    const row = await snapshotById(db, id)
+    if (row === undefined) return undefined
+    const results = await firstResultsOfPage(db, id, MOST_RESULTS)
+    const copies = await copiesOfUrl(db, row.url_hash.toString('hex'), MOST_COPIES)
+    const rows = await snapshotRows({ db }, id, { snapshot: row, results, isCopied: copies.length > 1 })
+    if (rows === undefined) return undefined
+    const isWhole = results.length < MOST_RESULTS
+    return {
+      row,
+      snapshot: snapshotPageOf(home, rows),
+      moreResults: isWhole ? 0 : (await countResults(db, id, COUNTED)) - MOST_RESULTS,
+      copies,
+      work:
+        row.status === 'started'
+          ? (await pagesInWork(db, row.crawl_id)).find((one) => one.snapshot_id === id)
+          : undefined,
+      makers: await makersOfPage(db, id),
+    }
+  })
+}

@@ -1,0 +1,144 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { many, number, sizeText } from '../../base/words.ts'
+import type { Home } from '../../db/home.ts'
+import { foreign, type Html, html } from '../../pages/html.ts'
+import { time } from '../../pages/layout.ts'
+import { bestOf, type Output } from '../../pages/model/outputs.ts'
+import type { SnapshotPage } from '../../pages/model/snapshot.ts'
+import { snapshotPage } from '../../pages/snapshot-page.ts'
+import type { App } from '../visit.ts'
+import type { Web } from '../web.ts'
+import { hooksAtWork } from './crawl.ts'
+import { type Hashes, hashesOf } from './hashes.ts'
+import { noRow, oneRow } from './one-row.ts'
+import { served } from './place.ts'
+import { MOST_COPIES, type ReadSnapshot, readSnapshot } from './read-snapshot.ts'
+import { datesNav, inTime, timeline } from './timeline.ts'
+
+/** Files that are named; there may be thousands in a mirror of a site. */
+const MOST_FILES = 300
+
+/** One page: a copy, large; the others, its copies at other times, and what is known of it. */
+export function routeSnapshot(app: App, web: Web): void {
+  const { home } = web.archive
+  app.get('/snapshots', (c) => c.redirect('/', 302))
+  app.get('/snapshots/:id', async (c) => {
+    const id = await oneRow(c, web, 'snapshots')
+    if (typeof id !== 'string') return id
+    const read = await readSnapshot(web, id)
+    if (read === undefined) return noRow(c, 'snapshots', id)
+    const { row, snapshot, copies } = read
+    const place = served(web, c.get('session'), id)
+    const isHere = ({ path }: Output) => existsSync(join(home.dataDir, snapshot.folder, path))
+    const gone = snapshot.outputs.filter((output) => !isHere(output))
+    const shown = { ...snapshot, outputs: snapshot.outputs.filter(isHere) }
+    const all = inTime(copies, { id, outcome: row.outcome, at: row.status_changed_at })
+    const chosen = c.req.query('copy')
+    const around = {
+      chosen,
+      dates: datesNav(all, id),
+      notice: html`${standing(read)}${gone.length > 0 ? lost(home, read, gone) : ''}`,
+      caption: caption(shown, chosen, (path) => place.file(path), place.choice!),
+      details: html`${timeline(all, id, copies.length < MOST_COPIES)}${more(read)}${files(
+        snapshot,
+        hashesOf(home, snapshot),
+      )}`,
+    }
+    return c.html(snapshotPage(shown, place, around))
+  })
+}
+
+/** What becomes of a page that is not finished. */
+function standing({ row, snapshot, work }: ReadSnapshot): Html {
+  const said = (words: Html) =>
+    html`<p class="cause open" id="standing" role="status" data-live><b>${words}</b>
+<span>${snapshot.outputs.length > 0 ? 'What is there so far is shown.' : ''}</span></p>
+`
+  if (row.status === 'queued') {
+    const again = row.retry_at !== null && row.retry_at.getTime() > Date.now() + 1_000 ? row.retry_at : undefined
+    return said(again ? html`It is tried again at ${time(again)}` : html`It waits to be archived`)
+  }
+  if (row.status === 'paused')
+    return said(html`It is paused. <code>archivebox-ts snapshot resume ${row.id}</code> lets it go on.`)
+  if (row.status === 'sealed') return html`<p id="standing" data-live hidden></p>\n`
+  const hooks = work && hooksAtWork(work.hooks)
+  if (hooks) return said(html`It is being archived: ${hooks}`)
+  return said(work ? html`It is being archived` : html`It was begun, and nobody works on it at this moment`)
+}
+
+/** Why files that rows name are not here. */
+function lost(home: Home, { snapshot, makers }: ReadSnapshot, gone: readonly Output[]): Html {
+  const elsewhere = makers.filter(({ data_dir_id: id }) => id !== home.dataDirId)
+  const isFolder = !existsSync(join(home.dataDir, snapshot.folder))
+  const names = gone.slice(0, 5).map(({ path }) => path)
+  const rest = gone.length > names.length ? ` and ${gone.length - names.length} more` : ''
+  const what = isFolder
+    ? 'Its files are not here'
+    : `${many(gone.length, 'copy').replace(/copys$/, 'copies')} of it are gone`
+  const where =
+    elsewhere.length > 0
+      ? html`They are on ${elsewhere.map(
+          ({ hostname, machine_id: machine }, at) =>
+            html`${at > 0 ? ', ' : ''}${
+              machine === home.machineId
+                ? html`this machine, in another data dir`
+                : html`the machine <b>${hostname}</b>`
+            }`,
+        )}.`
+      : html`<code>archivebox-ts verify</code> says what else is missing.`
+  return html`<p class="cause failed" role="status"><b>${what}${
+    isFolder ? html`: <code>${snapshot.folder}</code>` : html`: ${foreign(names.join(', ') + rest)}`
+  }</b>
+<span>${where}</span></p>
+`
+}
+
+/** Which copy is shown, and other ways to see it. */
+function caption(
+  { outputs }: SnapshotPage,
+  chosen: string | undefined,
+  file: (path: string) => string,
+  choice: (output: Output) => string,
+): Html {
+  const best = outputs.find(({ plugin }) => plugin === chosen) ?? bestOf(outputs)
+  if (best === undefined) return html``
+  const reader = outputs.find(({ group, shown }) => group === 'text' && shown === 'html')
+  const isReading = best.group === 'text'
+  const whole = bestOf(outputs)
+  return html`<p class="about" id="about" data-live><b>${best.plugin}</b> ${sizeText(best.size)}
+${reader && !isReading ? html`<a href="${choice(reader)}">Reader view</a>` : ''}
+${isReading && whole && whole !== best ? html`<a href="${choice(whole)}">As it looked</a>` : ''}
+<a href="${file(best.path)}" target="_blank" rel="noreferrer">Open it alone</a></p>
+`
+}
+
+function more({ snapshot, moreResults }: ReadSnapshot): Html {
+  return moreResults === 0
+    ? html``
+    : html`<p>And ${number(moreResults)} more attempts of hooks:
+<code>archivebox-ts result list --snapshot-id ${snapshot.id}</code></p>
+`
+}
+
+/** Every file that is known of it, and its hash. */
+function files({ results }: SnapshotPage, hashes: Hashes | undefined): Html {
+  const all = results.flatMap(({ plugin, files }) =>
+    Object.entries(files).map(([name, { size }]) => ({ path: `${plugin}/${name}`, size })),
+  )
+  if (all.length === 0) return html``
+  const line = ({ path, size }: (typeof all)[number]) => {
+    const hash = hashes?.files.get(path)
+    return html`<li>${foreign(path)} ${sizeText(size)}${hash && html` <code>${hash}</code>`}</li>
+`
+  }
+  const root = hashes?.root && html`<p class="dim">SHA-256 of all together: <code>${hashes.root}</code></p>`
+  const rest = all.length - MOST_FILES
+  return html`<details class="hashes" id="all-files"><summary>${many(all.length, 'file')}${
+    hashes ? ' with their hashes' : ''
+  }</summary>
+${root}<ul class="files">${all.slice(0, MOST_FILES).map(line)}
+${rest > 0 ? html`<li>and ${number(rest)} more</li>` : ''}</ul>
+</details>
+`
+}
