@@ -17,7 +17,7 @@ export interface Moment {
   readonly processes: string
 }
 
-/** Changes of pages that one look answers with: when there are more, so much has changed that it does not matter what. */
+/** Changes of pages that one look answers with; more of them, and it does not matter which. */
 export const MOST_CHANGES = 500
 const MOST_CRAWLS = 200
 
