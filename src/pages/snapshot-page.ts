@@ -18,7 +18,9 @@ export interface Around {
   readonly notice?: Html
   /** Below the copy. */
   readonly caption?: Html
-  /** Further sections of its details. */
+  /** Of all copies of its URL, among its details. */
+  readonly timeline?: Html
+  /** At the end of its details. */
   readonly details?: Html
 }
 
@@ -51,7 +53,7 @@ ${best ? frame(best, place) : html`<p class="nothing">${nothing(snapshot)}</p>`}
 ${around.caption}<section id="details" aria-label="Details" tabindex="-1">
 <h2>Details</h2>
 ${facts(snapshot, outputs)}
-<h2>Hooks</h2>
+${around.timeline}<h2>Hooks</h2>
 ${hookTable(results, place)}
 ${
   outputs.length > 0

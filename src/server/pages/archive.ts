@@ -1,4 +1,4 @@
-import { many, number, sizeText } from '../../base/words.ts'
+import { many, sizeText } from '../../base/words.ts'
 import { allPages, type CountedPages } from '../../db/counts.ts'
 import { latestCrawls } from '../../db/crawl-summaries.ts'
 import { byIndex } from '../../db/lists/by-index.ts'
@@ -12,7 +12,7 @@ import { listOfPages, readPart, type Tally } from './page-list.ts'
 import { served } from './place.ts'
 
 /** Crawls above the list of pages. */
-const CRAWLS = 4
+const CRAWLS = 3
 
 /** What is archived: the latest crawls, and all pages, newest first. */
 export function routeArchive(app: App, web: Web): void {
@@ -36,7 +36,7 @@ ${
     ? ''
     : html`<section class="crawls" id="crawls" data-live aria-label="The latest crawls">
 <ul>${crawls.map((crawl) => crawlCard(crawl, place))}</ul>
-${more > 0 ? html`<p><a href="/crawls">${number(more)} more crawls</a></p>` : ''}
+${more > 0 ? html`<p class="more"><a href="/crawls">${many(more, 'more crawl')}</a></p>` : ''}
 </section>`
 }
 </header>
@@ -49,8 +49,8 @@ ${pages.pages === 0 ? nothingYet(crawls.length) : listOfPages(web, c.get('sessio
 
 /** How many of these pages each tab of a list has. */
 export function tallyOf({ counts }: Pick<CountedPages, 'counts'>): Tally {
-  const { archived, partial, failed, queued, started, paused } = counts
-  return { all: archived + partial + failed + started, archived, partial, failed, open: queued + started + paused }
+  const { archived, partial, failed, queued, paused } = counts
+  return { archived, partial, failed, open: queued + paused }
 }
 
 /** What to do with an empty archive. */

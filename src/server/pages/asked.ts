@@ -49,7 +49,7 @@ export function askedList(path: string, query: URLSearchParams): AskedList {
   }
 }
 
-/** The filters that were typed, as the command line has them; what has an outcome or is worked on, unless asked. */
+/** The filters that were typed, as the command line has them. What waits to be begun is a list of its own. */
 export function filterWords({ typed }: Pick<AskedList, 'typed'>): FilterWords {
   const { q, outcome, kind, tag, host, crawl, url, from, to } = typed
   const made = kind === undefined ? undefined : (own<(typeof KINDS)[string]>(KINDS, kind)?.plugins.join() ?? kind)
@@ -57,7 +57,7 @@ export function filterWords({ typed }: Pick<AskedList, 'typed'>): FilterWords {
     ...(outcome === undefined
       ? { status: 'sealed,started' }
       : outcome === 'open'
-        ? { status: 'queued,started,paused' }
+        ? { status: 'queued,paused' }
         : { outcome }),
     ...{ text: q, made, tag, crawlId: crawl, urlContains: url },
     host: host === undefined ? undefined : URL.parse(host)?.host || host,

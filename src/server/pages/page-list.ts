@@ -58,10 +58,10 @@ export async function readPart(web: Web, asked: AskedList, within: Partial<Filte
 const NAMES: Readonly<Partial<Record<string, string>>> = { after: 'From', before: 'To', made: 'Kind', tag: 'Tag' }
 const nameOf = (filter: string) => NAMES[filter] ?? filter
 
-/** How many pages there are of each outcome; `open`: still to be worked on. */
-export type Tally = Readonly<Record<'all' | 'archived' | 'partial' | 'failed' | 'open', number>>
+/** How many pages there are of each outcome; `open`: still to be begun. */
+export type Tally = Readonly<Record<'archived' | 'partial' | 'failed' | 'open', number>>
 
-const OUTCOMES = { all: 'All', archived: 'Archived', partial: 'Partial', failed: 'Failed', open: 'To do' } as const
+const OUTCOMES = { '': 'Latest', archived: 'Archived', partial: 'Partial', failed: 'Failed', open: 'Waiting' } as const
 /** Those of them that the words of the form name. */
 const LABELS: Readonly<Record<Exclude<Field, 'outcome'>, string>> = {
   q: 'Title or URL',
@@ -101,10 +101,10 @@ function controls(asked: AskedList, tally: Tally): Html {
   const { typed, isGrid } = asked
   const isNarrowed = Object.keys(typed).some((name) => name !== 'outcome')
   const outcome = ([word, name]: [string, string]) => {
-    const value = word === 'all' ? undefined : word
+    const value = word === '' ? undefined : word
     const isHere = typed.outcome === value
     // With other filters nobody has counted.
-    const count = isNarrowed ? '' : html` <b>${number(tally[word as keyof Tally])}</b>`
+    const count = isNarrowed || word === '' ? '' : html` <b>${number(tally[word as keyof Tally])}</b>`
     return html`<a class="${word}" href="${asked.to({ outcome: value })}"${isHere ? html` aria-current="true"` : ''}>
 ${name}${count}</a>
 `

@@ -40,10 +40,8 @@ export function routeSnapshot(app: App, web: Web): void {
       dates: datesNav(all, id),
       notice: html`${standing(read)}${gone.length > 0 ? lost(home, read, gone) : ''}`,
       caption: caption(shown, chosen, (path) => place.file(path), place.choice!),
-      details: html`${timeline(all, id, copies.length < MOST_COPIES)}${more(read)}${files(
-        snapshot,
-        hashesOf(home, snapshot),
-      )}`,
+      timeline: timeline(all, id, copies.length < MOST_COPIES),
+      details: html`${more(read)}${files(snapshot, hashesOf(home, snapshot))}`,
     }
     return c.html(snapshotPage(shown, place, around))
   })

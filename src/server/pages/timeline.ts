@@ -3,8 +3,8 @@ import type { PageCopy } from '../../db/archived-pages.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { time } from '../../pages/layout.ts'
 
-/** Copies beside the one that is shown, on either side. */
-const BESIDE = 12
+/** Copies that are named, around the one that is shown. */
+const NAMED = 60
 /** How wide the line is drawn, in its own units. */
 const WIDTH = 1000
 
@@ -22,25 +22,22 @@ export function inTime(copies: readonly PageCopy[], here: Dated): Dated[] {
   return [...others, here].sort((a, b) => a.at.getTime() - b.at.getTime())
 }
 
-/** The copies around the one that is shown, as links. @param all in the order of time */
+/** The copy that is shown, and the way to those before and after it. @param all in the order of time */
 export function datesNav(all: readonly Dated[], here: string): Html {
   const place = all.findIndex(({ id }) => id === here)
-  const from = Math.max(0, place - BESIDE)
-  const shown = all.slice(from, place + BESIDE + 1)
   const step = (copy: Dated | undefined, name: string, sign: string, rel: string) =>
-    copy && html`<a href="/snapshots/${copy.id}" rel="${rel}" aria-label="${name}">${sign}</a>`
-  const chip = ({ id, outcome, at }: Dated) =>
-    id === here
-      ? html`<b aria-current="true">${time(at)}</b>\n`
-      : html`<a class="${outcome}" href="/snapshots/${id}" title="${outcome}">${time(at)}</a>\n`
-  const beside = (count: number, which: string) => (count > 0 ? html`<small>${number(count)} ${which}</small>` : '')
+    copy &&
+    html`<a class="${copy.outcome}" href="/snapshots/${copy.id}" rel="${rel}" aria-label="${name}" title="${name}">
+${sign}</a>`
+  const shown = all[place]
   return html`<nav class="dates" id="copies" data-live aria-label="Copies of this page">
-${step(all[place - 1], 'The copy before', '‹', 'prev')}
-${beside(from, 'earlier')}${shown.map(chip)}${beside(all.length - from - shown.length, 'later')}
-${step(all[place + 1], 'The next copy', '›', 'next')}</nav>`
+${step(all[place - 1], 'The copy before', '‹', 'prev')}${shown && html`<b>${time(shown.at)}</b>`}
+${step(all[place + 1], 'The copy after', '›', 'next')}${
+  all.length > 1 ? html`<a href="#timeline">${number(all.length)} copies</a>` : ''
+}</nav>`
 }
 
-/** The same on a line, by how far they are from each other. Nothing for a single copy. */
+/** All of them on a line, by how far they are from each other, and as links. Nothing for a single copy. */
 export function timeline(all: readonly Dated[], here: string, isAll: boolean): Html {
   const [first, last] = [all[0], all.at(-1)]
   if (all.length < 2 || !first || !last) return html``
@@ -52,10 +49,16 @@ export function timeline(all: readonly Dated[], here: string, isAll: boolean): H
   }
   // The one that is shown is drawn over the others.
   const dots = [...all.filter(({ id }) => id !== here), ...all.filter(({ id }) => id === here)]
-  const count = `${isAll ? '' : 'the latest '}${all.length} copies`
+  const count = `${isAll ? '' : 'the latest '}${number(all.length)} copies`
+  const from = Math.max(0, Math.min(all.findIndex(({ id }) => id === here) - NAMED / 2, all.length - NAMED))
+  const link = ({ id, outcome, at }: Dated) =>
+    id === here
+      ? html`<li><b aria-current="true">${time(at)}</b></li>\n`
+      : html`<li><a class="${outcome}" href="/snapshots/${id}" title="${outcome}">${time(at)}</a></li>\n`
   return html`<h2 id="timeline">Copies of this URL</h2>
 <figure class="timeline"><svg viewBox="-12 -12 ${WIDTH + 24} 24" aria-hidden="true"><path d="M0 0H${WIDTH}"/>
 ${dots.map(dot)}</svg>
 <figcaption>${time(first.at)} <span>${count}</span> ${time(last.at)}</figcaption></figure>
+<ol class="times">${all.slice(from, from + NAMED).map(link)}</ol>
 `
 }
