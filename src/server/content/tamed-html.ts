@@ -1,4 +1,5 @@
 import { Parser } from 'htmlparser2'
+import { INNER } from './asked.ts'
 
 /**
  * HTML as it was archived, without what no policy rules: what makes a browser connect, go elsewhere by itself, or tell
@@ -162,11 +163,18 @@ function editsOf(kind: string, start: number, attributes: readonly Attribute[], 
     const { at, value, valueAt } = attribute
     if (kind === 'iframe' && attribute.name === 'srcdoc' && depth < MOST_FRAMES)
       return [{ at: valueAt, until: valueAt + value.length, text: escaped(tamedHtml(plain(value), depth + 1)) }]
+    if (FRAMES.test(kind) && attribute.name === 'src' && isBeside(value)) return [marked(value, valueAt)]
     return isHarmless(kind, attribute) ? [] : [{ at: at + 1, until: at + 2, text: 'x' }]
   })
   // The first of two attributes counts.
   const leadsOut = /^(?:a|area)$/.test(kind) && attributes.some(({ name, value }) => LINK.test(name) && OUT.test(value))
   return leadsOut ? [{ at: start, until: start, text: ' target=_blank' }, ...edits] : edits
+}
+
+/** The address of a frame, which says that it is one. */
+function marked(address: string, at: number): Edit {
+  const end = at + (/^[^#]*/.exec(address)?.[0].trimEnd().length ?? 0)
+  return { at: end, until: end, text: `${address.includes('?') ? '&' : '?'}${INNER}` }
 }
 
 const LINK = /^(?:xlink:)?href$/
@@ -181,7 +189,7 @@ function isHarmless(kind: string, { name, value }: Attribute): boolean {
   if (kind === 'meta') return !/^(?:http-equiv|name|property)$/.test(name) || (name !== 'http-equiv' && isPlain(value))
   if (kind === 'base') return name !== 'href' && name !== 'target'
   // Chromium connects to where a frame would lead before it looks whether that is forbidden.
-  if (FRAMES.test(kind)) return name !== 'srcdoc' && (name !== 'src' || isBeside(value))
+  if (FRAMES.test(kind)) return name !== 'srcdoc' && name !== 'src'
   // Moving pictures change attributes without a script.
   if (kind === 'set' || kind.startsWith('animate')) return name !== 'attributename' || !/href|target|&/i.test(value)
   return !TELLS.test(name)
