@@ -189,6 +189,14 @@ export function hostileCaptures({ third, app, other }: Targets): Readonly<Record
       'third',
       { 'html/ok.html': marked(''), 'html/ok.gif': PIXEL, 'html/ok.css': SHEET },
     ),
+    'has a frame set of data': file(
+      'html/frames.html',
+      `<!doctype html><html><frameset cols="50%,50%"><frame src="data:text/html;charset=utf-8;base64,${Buffer.from(
+        `${preconnect}<img src="${third}/attacked">`,
+      ).toString('base64')}"><frame src="ok.html"></frameset></html>`,
+      'third',
+      { 'html/ok.html': marked(''), 'html/ok.gif': PIXEL, 'html/ok.css': SHEET },
+    ),
     'draws from elsewhere': body(
       `<svg><image href="${third}/attacked"/><use href="${third}/attacked#x"/><filter id="x"><feImage
        href="${third}/attacked"/></filter><rect filter="url(#x)" width="9" height="9"/><image><set attributeName="href"
@@ -236,6 +244,15 @@ export function hostileCaptures({ third, app, other }: Targets): Readonly<Record
     'is a page in UTF-7': file('html/utf7.html', `<meta charset="utf-7">+ADw-script+AD4-${tell('1')}+ADw-/script+AD4-`),
     'is a PDF that asks': file('pdf/output.pdf', hostilePdf(third)),
     'is a PDF that is a page': file('pdf/output.pdf', `<html><script>${tell('1')}</script>%PDF-1.4`),
+  }
+}
+
+/** A page that is one large link to `/asked`, which would tell there where it is, and let it lead this page elsewhere. */
+export function leadingElsewhere(third: string): HostileCapture['files'] {
+  return {
+    'html/output.html': `<!doctype html><meta name="referrer" content="unsafe-url"><a id="out" href="${third}/asked"
+      target="a-name" rel="opener" referrerpolicy="unsafe-url" ping="${third}/ping"
+      style="position: fixed; inset: 0">out</a>`,
   }
 }
 
