@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
-import type { Archive } from '../app/archive.ts'
+import type { Archive, Configured } from '../app/archive.ts'
 import { aborted } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -24,6 +24,7 @@ export interface ServeOptions {
   /** Of our row, which is written. */
   readonly id: string
   readonly archive: Archive
+  readonly configured: Configured
   readonly log: Log
   readonly listen: Listen
   /** Undefined: no runner is wanted below this server. */
@@ -39,7 +40,7 @@ const LEAVE_MS = 2_000
 
 /** The server, from start to end. @returns the pid of a newer server that has taken over, if that is why it ended */
 export async function serve(options: ServeOptions): Promise<number | undefined> {
-  const { id, archive, log, listen, stack, stop, ready } = options
+  const { id, archive, configured, log, listen, stack, stop, ready } = options
   const { home, settings } = archive
   const secret = serverSecret(home.dataDir)
   const sessions = new Sessions(home)
@@ -52,7 +53,7 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   const names = namesOf(home.dataDirId, place, settings.config)
   const copies = new CopyAddresses(contentPlaceOf(contentAt, settings.config), secret, sessions)
   const database = new DatabaseWatch(archive, log, stop)
-  const web: Web = { archive, log, names, sessions, copies, database }
+  const web: Web = { archive, configured, log, names, sessions, copies, database }
   const answer = getRequestListener(createApp(web).fetch)
   const events = new Events(web)
   content.answer(answerContent({ home, copies, app: names.origin }))
