@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
-import type { Archive, Configured } from '../app/archive.ts'
+import type { Archive } from '../app/archive.ts'
+import type { Examined } from '../app/doctor/check.ts'
 import { aborted } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -24,7 +25,7 @@ export interface ServeOptions {
   /** Of our row, which is written. */
   readonly id: string
   readonly archive: Archive
-  readonly configured: Configured
+  readonly configured: Examined
   readonly log: Log
   readonly listen: Listen
   /** Undefined: no runner is wanted below this server. */

@@ -1,4 +1,5 @@
-import type { Archive, Configured } from '../app/archive.ts'
+import type { Archive } from '../app/archive.ts'
+import type { Examined } from '../app/doctor/check.ts'
 import type { Log } from '../base/log.ts'
 import type { Sessions } from './access/sessions.ts'
 import type { CopyAddresses } from './content/addresses.ts'
@@ -9,7 +10,7 @@ import type { Names } from './names.ts'
 export interface Web {
   readonly archive: Archive
   /** Settings with their sources, and what may be set. */
-  readonly configured: Configured
+  readonly configured: Examined
   readonly log: Log
   readonly names: Names
   readonly sessions: Sessions

@@ -393,6 +393,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/processes.ts noteUrl': () => processes.noteUrl(db, worker, 'http://localhost'),
   'db/changes.ts momentOf': () => changes.momentOf(db, home.dataDirId, '0'),
   'db/changes.ts databaseOid': () => changes.databaseOid(db),
+  'db/runners.ts latestLeads': () => runners.latestLeads(home, 10),
+  'db/archived-pages.ts latestEnds': () => archived.latestEnds(db, 10),
   'db/schedules.ts insertSchedule': async () => {
     const crawl = { maxDepth: 0, maxUrls: 0, maxSize: 0, tags: [], label: '', config: {} }
     const daily = { every: 'day', cron: '0 0 * * *', timezone: 'UTC', urls: ['https://example.com/'], crawl }
