@@ -52,10 +52,10 @@ function listing<Row extends { readonly id: string }>(of: Listing<Row>): List {
       const words = Object.fromEntries(Object.entries(WORDS).map(([word, name]) => [word, query.get(name)]))
       const filters = await filtersOf(of, words as FilterWords, (word) => WORDS[word])(home)
       const cursor = query.get('below')
-      const below = cursor === undefined ? {} : { below: placeOf(cursor) }
+      const from = cursor === undefined ? {} : { last: placeOf(cursor) }
       const rows: Row[] = []
       // One more than is asked for: is there anything after them?
-      for await (const some of listRows({ home }, of, { filters, limit: query.limit + 1, ...below })) rows.push(...some)
+      for await (const some of listRows({ home }, of, { filters, limit: query.limit + 1, ...from })) rows.push(...some)
       const items = rows.slice(0, query.limit)
       const last = rows.length > items.length ? items.at(-1) : undefined
       return { items: items.map(of.record), next: last && cursorOf(last) }
@@ -68,11 +68,11 @@ const PROCESSES: List = {
   filters: ['all', 'type', 'worker_type', 'status'],
   table: 'process',
   part: async (home, query) => {
-    const [type, workerType, status, all] = ['type', 'worker_type', 'status', 'all'].map((name) => query.get(name))
+    const [type, workerType, status] = ['type', 'worker_type', 'status'].map((name) => query.get(name))
     const before = query.get('below')
     if (before !== undefined && !/^\d{1,15}$/.test(before)) throw new UsageError(`not a place in a list: ${before}`)
     const filters = {
-      ...(all !== undefined && { all: all !== 'false' }),
+      all: query.has('all'),
       ...(type !== undefined && { type }),
       ...(workerType !== undefined && { workerType }),
       ...(status !== undefined && { status }),

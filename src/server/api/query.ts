@@ -7,6 +7,8 @@ const MOST = 1_000
 export interface Query {
   /** Several values of one name are one, separated by commas, as on the command line. */
   get(name: string): string | undefined
+  /** Is it there, with or without a value? */
+  has(name: string): boolean
   /** So many items, at most. */
   readonly limit: number
   /** The same address, for what comes after this cursor. */
@@ -25,6 +27,7 @@ export function queryOf(url: string, names: readonly string[]): Query {
     throw new UsageError(`n=${get('n')}: it takes a whole number from 1 to ${MOST}`)
   return {
     get,
+    has: (name) => searchParams.has(name),
     limit,
     next: (cursor) => {
       const query = new URLSearchParams(searchParams)
