@@ -75,6 +75,14 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
     referrers = []
   }
   const later = async () => await new Promise((resolve) => setTimeout(resolve, LATER_MS))
+  const logIn = async () => {
+    const [name, value] = served.cookie.split('=')
+    await browser.send('Network.setCookie', { url: served.origin, name, value, httpOnly: true, sameSite: 'Strict' })
+  }
+  const cookies = async () => {
+    const all = (await browser.send('Storage.getCookies')) as { cookies: Record<'domain' | 'name' | 'value', string>[] }
+    return all.cookies.map(({ domain, name, value }) => `${domain} ${name}=${value}`)
+  }
   const blank = async () => {
     await browser.send('Page.navigate', { url: 'about:blank' })
     await browser.until("location.href === 'about:blank'")
@@ -130,8 +138,7 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
       `MAP *.localhost:${copies.port} 127.0.0.1:${content.port}`,
     ]
     browser = await Browser.start(`--host-resolver-rules=${rules.join(', ')}`)
-    const [name, value] = served.cookie.split('=')
-    await browser.send('Network.setCookie', { url: served.origin, name, value, httpOnly: true, sameSite: 'Strict' })
+    await logIn()
     await browser.send('Page.navigate', { url: `${served.origin}/` })
     await browser.until("location.pathname === '/' && document.readyState === 'complete'")
   })
@@ -157,6 +164,11 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
       else await later()
     }
     expect(silent).toEqual([])
+    expect((await cookies()).filter((cookie) => cookie.includes('planted'))).toEqual([
+      'plain.localhost abx_planted=evil',
+    ])
+    await browser.send('Storage.clearCookies')
+    await logIn()
   })
 
   it('reach nobody, opened by themselves, and are shown', async () => {
@@ -205,8 +217,7 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
     }
     expect(found).toEqual({})
     expect((await served.ask('/')).status).toBe(200)
-    const { cookies } = (await browser.send('Storage.getCookies')) as { cookies: { name: string; value: string }[] }
-    expect(cookies.map(({ name, value }) => `${name}=${value}`)).toEqual([served.cookie])
+    expect(await cookies()).toEqual([`${new URL(served.origin).hostname} ${served.cookie}`])
   })
 
   it('tell whoever a person goes to neither where that is nor who', async () => {
