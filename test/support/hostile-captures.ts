@@ -181,7 +181,8 @@ export function hostileCaptures({ third, app, other }: Targets): Readonly<Record
     'has styles elsewhere': head(
       `<link rel="stylesheet" href="${third}/attacked"><style>@import "${third}/attacked";
        @font-face { font-family: f; src: url(${third}/attacked) } #mark { font-family: f;
-       background: url(//${host}/attacked); cursor: url(${third}/attacked), auto; mask: url(${third}/attacked#x); filter: url(${third}/attacked#x);
+       background: url(//${host}/attacked); cursor: url(${third}/attacked), auto;
+       mask: url(${third}/attacked#x); filter: url(${third}/attacked#x);
        border-image: image-set("${third}/attacked" 1x) }</style>`,
     ),
     'has frames elsewhere': body(
