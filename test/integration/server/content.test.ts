@@ -48,6 +48,11 @@ const FILES = {
   'wget/host/100%25.html': '<p>percent</p>',
   'html/old.html': Buffer.from([0x3c, 0x70, 0x3e, 0xfc, 0x3c, 0x2f, 0x70, 0x3e]),
   'html/koi.html': Buffer.concat([Buffer.from('<meta charset=koi8-r><p>'), Buffer.from([0xf7])]),
+  'html/long.html': Buffer.concat([
+    Buffer.from(`<meta charset=koi8-r><p>${' '.repeat(70_000)}`),
+    Buffer.from([0xf7, 0xf7]),
+  ]),
+  'html/longer.html': `<p>${'€'.repeat(60_000)}`,
   'html/utf16.html': Buffer.from('\ufeff<p>zwei</p><link rel=preconnect href=x>', 'utf16le'),
   'screenshot/screenshot.png': PIXEL,
   'screenshot/thumbnail.webp': PIXEL,
@@ -240,6 +245,9 @@ describe('the content listener', () => {
     expect((await ask('/html/old.html')).text).toBe('<p>ü</p>')
     expect((await ask('/html/koi.html')).text).toBe('<meta charset=koi8-r><p>В')
     expect((await ask('/html/utf16.html')).text).toBe('<p>zwei</p><link rxl=preconnect href=x>')
+    const long = await ask('/html/long.html')
+    expect([long.text.length, long.text.slice(-5)]).toEqual([70_026, 'ВВ'.padStart(5, ' ')])
+    expect((await ask('/html/longer.html')).text.replaceAll('€', '')).toBe('<p>')
     const koi = await ask('/html/koi.html?raw')
     expect(koi.headers['content-length']).toBe(String(FILES['html/koi.html'].length))
   })

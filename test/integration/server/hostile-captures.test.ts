@@ -5,6 +5,8 @@ import { createServer, type Server as HttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mimeOf } from '../../../src/base/mime.ts'
+import { CopyAddresses } from '../../../src/server/content/addresses.ts'
+import { answerContent } from '../../../src/server/content/listener.ts'
 import { Browser, noBrowser } from '../../support/browser.ts'
 import { type Copies, copiesOf, makeCapture } from '../../support/captures.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
@@ -15,6 +17,7 @@ import {
   PIXEL,
   type Targets,
 } from '../../support/hostile-captures.ts'
+import { opened } from '../../support/opened.ts'
 import { eventually } from '../../support/program.ts'
 import { type Served, serveHome } from '../../support/served.ts'
 
@@ -61,6 +64,7 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
   let plain: HttpServer
   const forwarders: Server[] = []
   const ids: Record<string, string> = {}
+  let otherId: string
   let otherHost: string
   /** Whom something has reached, and what was asked for of the own captures. */
   let reached: Record<keyof Targets, string[]>
@@ -75,6 +79,14 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
     referrers = []
   }
   const later = async () => await new Promise((resolve) => setTimeout(resolve, LATER_MS))
+  const logIn = async () => {
+    const [name, value] = served.cookie.split('=')
+    await browser.send('Network.setCookie', { url: served.origin, name, value, httpOnly: true, sameSite: 'Strict' })
+  }
+  const cookies = async () => {
+    const all = (await browser.send('Storage.getCookies')) as { cookies: Record<'domain' | 'name' | 'value', string>[] }
+    return all.cookies.map(({ domain, name, value }) => `${domain} ${name}=${value}`)
+  }
   const blank = async () => {
     await browser.send('Page.navigate', { url: 'about:blank' })
     await browser.until("location.href === 'about:blank'")
@@ -112,6 +124,7 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
       'html/ok.gif': PIXEL,
       'html/ok.css': 'p {}',
     })
+    otherId = other.id
     otherHost = new URL(copies.base(other.id)).host
     targets = { third: originOf(third), app: served.origin, other: copies.base(other.id) }
     captures = hostileCaptures(targets)
@@ -130,8 +143,7 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
       `MAP *.localhost:${copies.port} 127.0.0.1:${content.port}`,
     ]
     browser = await Browser.start(`--host-resolver-rules=${rules.join(', ')}`)
-    const [name, value] = served.cookie.split('=')
-    await browser.send('Network.setCookie', { url: served.origin, name, value, httpOnly: true, sameSite: 'Strict' })
+    await logIn()
     await browser.send('Page.navigate', { url: `${served.origin}/` })
     await browser.until("location.pathname === '/' && document.readyState === 'complete'")
   })
@@ -157,6 +169,11 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
       else await later()
     }
     expect(silent).toEqual([])
+    expect((await cookies()).filter((cookie) => cookie.includes('planted'))).toEqual([
+      'plain.localhost abx_planted=evil',
+    ])
+    await browser.send('Storage.clearCookies')
+    await logIn()
   })
 
   it('reach nobody, opened by themselves, and are shown', async () => {
@@ -205,8 +222,38 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
     }
     expect(found).toEqual({})
     expect((await served.ask('/')).status).toBe(200)
-    const { cookies } = (await browser.send('Storage.getCookies')) as { cookies: { name: string; value: string }[] }
-    expect(cookies.map(({ name, value }) => `${name}=${value}`)).toEqual([served.cookie])
+    expect(await cookies()).toEqual([`${new URL(served.origin).hostname} ${served.cookie}`])
+  })
+
+  it('see nothing of each other where all share a host, and are shown', async () => {
+    await opened(home, async ({ home: open }) => {
+      const shared = createServer()
+      shared.listen(0, '127.0.0.1')
+      await once(shared, 'listening')
+      const session = { id: 'shared' }
+      const host = `copies.localhost:${(shared.address() as AddressInfo).port}`
+      const place = { protocol: 'http:', host, isWildcard: false } as const
+      const addresses = new CopyAddresses(place, Buffer.alloc(32), { live: async () => [session.id] })
+      const answer = answerContent({ home: open, copies: addresses, app: served.origin })
+      const [all, other] = [hostileCaptures({ ...targets, other: addresses.base(otherId, session) }), new Set<string>()]
+      shared.on('request', (request, response) => {
+        if (request.url?.includes(otherId.replaceAll('-', ''))) other.add(request.url)
+        answer(request, response)
+      })
+      for (const [name, { files, page, reaches }] of Object.entries(all)) {
+        if (reaches !== 'other') continue
+        await blank()
+        const { id } = await makeCapture(home, files)
+        await browser.send('Page.navigate', { url: `${addresses.base(id, session)}/${page}` })
+        await browser.until(`document.readyState === 'complete' && location.protocol === 'http:'`)
+        await later()
+        expect([name, await browser.evaluate(`document.querySelector('#ok').naturalWidth`)]).toEqual([name, 1])
+        expect([name, await browser.evaluate(`origin`)]).toEqual([name, 'null'])
+        expect([name, [...other]]).toEqual([name, []])
+      }
+      shared.closeAllConnections()
+      shared.close()
+    })
   })
 
   it('tell whoever a person goes to neither where that is nor who', async () => {
