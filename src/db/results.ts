@@ -33,7 +33,7 @@ export async function countResults(db: Database, snapshotId: string, limit: numb
   const count = sql<{ count: number }>`
     select count(*) as count from (
       select from archive_result where snapshot_id = ${snapshotId}
-      order by snapshot_id, plugin, hook_name, attempt limit ${limit}) some`
+      order by snapshot_id, plugin, hook_name, attempt limit ${limit}) counted`
   return (await byIndex(db, (tx) => count.execute(tx))).rows[0]!.count
 }
 

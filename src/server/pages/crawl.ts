@@ -18,7 +18,7 @@ import { served } from './place.ts'
 
 /** Groups of failures that are seen at once; the others by a click. */
 const GROUPS_SHOWN = 5
-const MOST_GROUPS = 50
+const MOST_GROUPS = 20
 
 /** One crawl: how it stands, what is worked on, what failed and why, and its pages. */
 export function routeCrawl(app: App, web: Web): void {
@@ -27,21 +27,16 @@ export function routeCrawl(app: App, web: Web): void {
     const id = await oneRow(c, web, 'crawls')
     if (typeof id !== 'string') return id
     const asked = askedList(`/crawls/${id}`, new URL(c.req.url).searchParams)
-    const [part, read] = await Promise.all([
+    const [part, { crawl, work }, groups] = await Promise.all([
       readPart(web, asked, { crawlId: id }),
       byIndex(home.db, async (db) => {
         const crawl = await readCrawlPage({ ...home, db }, id)
-        if (crawl === undefined) return undefined
-        const { partial, failed } = crawl.counts
-        return {
-          crawl,
-          work: crawl.status === 'sealed' ? undefined : await workOf({ ...home, db }, id, 1),
-          groups: partial + failed > 0 ? await failureGroups(db, { crawlId: id }) : [],
-        }
+        const isOver = crawl === undefined || crawl.status === 'sealed'
+        return { crawl, work: isOver ? undefined : await workOf({ ...home, db }, id, 1) }
       }),
+      failureGroups(home.db, { crawlId: id }),
     ])
-    if (read === undefined) return noRow(c, 'crawls', id)
-    const { crawl, work, groups } = read
+    if (crawl === undefined) return noRow(c, 'crawls', id)
     const place = served(web, c.get('session'))
     const body = html`${crawlHead({ ...crawl, wacz: undefined }, place, { pace: work?.crawls[0]?.pages_per_second })}
 ${replay(crawl)}${inWork(crawl, work?.pages ?? [])}
@@ -107,7 +102,7 @@ function failures({ id, counts }: CrawlPage, groups: readonly FailureGroup[]): H
 ${
   rest.length > 0
     ? html`<details><summary>${many(groups.length - GROUPS_SHOWN, 'more cause')}</summary><ul>${rest.map(line)}</ul>
-</details>`
+${groups.length > MOST_GROUPS ? html`<p class="dim">and others, of fewer pages each</p>` : ''}</details>`
     : ''
 }
 ${seen >= FAILURES_LOOKED_AT && seen < total ? html`<p class="dim">Of the last ${number(seen)} failures.</p>` : ''}

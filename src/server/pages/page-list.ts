@@ -18,7 +18,7 @@ import { servedLinks } from './place.ts'
 /** Rows, or cards, of one part of a list. */
 const AT_ONCE = 40
 /** No index has a part of a title: so many of the newest pages are looked at, which takes less than a second. */
-const LOOKED_AT = 100_000
+const LOOKED_AT = 50_000
 
 /** A part of a list of pages. */
 export interface PartOfList {
@@ -161,20 +161,21 @@ ${hint && html`<small>${foreign(hint)}</small>`}</p>`
 }
 
 /** Which part of the list this is. */
-function found({ below, typed }: AskedList, { rows, next, reach }: PartOfList): Html {
+function found({ below, typed, to }: AskedList, { rows, next, reach }: PartOfList): Html {
   const looked =
     reach === undefined
       ? ''
       : html` The newest ${number(LOOKED_AT)} ${
           below === undefined ? '' : 'of the others '
-        }were looked at, back to ${time(madeAt(reach))}.`
+        }were looked at, back to ${time(madeAt(reach))}.
+<a href="${to({ q: undefined, url: typed.q })}">Look for it in all URLs</a>`
   const [first, last] = [rows[0], rows.at(-1)]
   if (!first || !last)
     return html`<p class="found" role="status">${
       Object.keys(typed).length === 0 && below === undefined ? 'No page is done yet.' : 'No page is as asked for.'
     }${looked}</p>`
   const span =
-    below === undefined && next === undefined ? '' : html`, added ${time(last.created_at)} to ${time(first.created_at)}`
+    below === undefined && next === undefined ? '' : html`, added ${time(madeAt(last.id))} to ${time(madeAt(first.id))}`
   const which = below === undefined && next !== undefined ? 'The newest ' : ''
   return html`<p class="found" role="status">${which}${many(rows.length, 'page')}${span}.${looked}</p>`
 }

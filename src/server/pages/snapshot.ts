@@ -71,9 +71,8 @@ function lost(home: Home, { snapshot, makers }: ReadSnapshot, gone: readonly Out
   const isFolder = !existsSync(join(home.dataDir, snapshot.folder))
   const names = gone.slice(0, 5).map(({ path }) => path)
   const rest = gone.length > names.length ? ` and ${gone.length - names.length} more` : ''
-  const what = isFolder
-    ? 'Its files are not here'
-    : `${many(gone.length, 'copy').replace(/copys$/, 'copies')} of it are gone`
+  const few = gone.length === 1 ? 'A copy of it is gone' : `${gone.length} copies of it are gone`
+  const what = isFolder ? 'Its files are not here' : few
   const where =
     elsewhere.length > 0
       ? html`They are on ${elsewhere.map(

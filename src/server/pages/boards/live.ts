@@ -93,20 +93,20 @@ ${
     ? ''
     : html`<div><dt>the oldest waits for</dt><dd>${duration(facts.oldest_due_age_s)}</dd></div>`
 }
-<div><dt>runner</dt><dd data-fact="runner.state" data-value="${runner.state}">${
+<div class="long"><dt>runner</dt><dd data-fact="runner.state" data-value="${runner.state}">${
     runner.state === 'none'
       ? 'none'
       : html`${runner.state}, pid ${runner.pid}, term ${runner.term}, since ${runner.started_at && time(runner.started_at)}`
   }${beat === null || beat < 10 ? '' : html`, last heard of ${duration(beat)} ago`}</dd></div>
-<div><dt>standing by</dt><dd data-fact="standbys.length" data-value="${standbys.length}">${
+<div class="long"><dt>standing by</dt><dd data-fact="standbys.length" data-value="${standbys.length}">${
     standbys.length === 0
       ? 'nobody'
       : standbys.map(({ pid, waits_for: why }) => html`pid ${pid}${why && html`: ${foreign(why)}`} `)
   }</dd></div>
-<div><dt>database</dt><dd>${database.kind} PostgreSQL ${database.server_version.split(' ')[0]}, ${sizeText(
+<div class="long"><dt>database</dt><dd>${database.kind} PostgreSQL ${database.server_version.split(' ')[0]}, ${sizeText(
     database.size_bytes,
   )}</dd></div>
-<div><dt>disk</dt><dd>${sizeText(disk.free_bytes)} free, archive ${sizeText(disk.archive_bytes)}</dd></div>
+<div class="long"><dt>disk</dt><dd>${sizeText(disk.free_bytes)} free, archive ${sizeText(disk.archive_bytes)}</dd></div>
 </dl>`
 }
 

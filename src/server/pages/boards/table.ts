@@ -18,7 +18,7 @@ export function table({ caption, id, heads, rows, none, isLive = false }: Table)
   if (rows.length === 0) return html`<p class="dim"${live}>${none}</p>`
   const row = ({ cells: [name, ...others], kind }: Table['rows'][number]) =>
     html`<tr${kind && html` class="${kind}"`}><th scope="row">${name}</th>${others.map(
-      (cell) => html`<td>${cell}</td>`,
+      (cell, at) => html`<td data-head="${heads[at + 1]}">${cell}</td>`,
     )}</tr>
 `
   return html`<div class="scroll"${live} tabindex="0" role="region" aria-label="${caption}"><table>
