@@ -2,11 +2,30 @@ import { picturesOf } from '../../db/archived-pages.ts'
 import type { Home } from '../../db/home.ts'
 import type { ListedSnapshot } from '../../db/lists/listings.ts'
 import type { WorkStatus } from '../../db/tables.ts'
-import type { ShownPage } from '../page-row.ts'
 import { entryOf } from './entry.ts'
 
 /** What a list shows of a page whose place is known by its id. */
-export type ListedEntry = Omit<ShownPage, 'links' | 'terms'>
+export interface ListedEntry {
+  /** Its id. */
+  readonly path: string
+  /** When it was sealed, or added, since 1970. */
+  readonly seconds: number
+  readonly outcome: 'archived' | 'partial' | 'failed' | ''
+  /** In a word, while it has no outcome. */
+  readonly state: string
+  readonly tags: readonly string[]
+  /** Of HTTP; '': none. */
+  readonly status: string
+  readonly cause: string
+  /** Relative to its folder; '': none. */
+  readonly icon: string
+  readonly picture: string
+  readonly size: number
+  readonly url: string
+  readonly title: string
+  /** The beginning of its text. */
+  readonly text: string
+}
 
 const STATES: Readonly<Record<WorkStatus, string>> = {
   queued: 'Waiting',

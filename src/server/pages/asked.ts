@@ -1,5 +1,4 @@
 import type { FilterWords } from '../../app/records/filters.ts'
-import { own } from '../../base/own.ts'
 
 /** What an address says of a list: its filters, how it is shown, and where it begins. */
 export interface AskedList {
@@ -18,14 +17,14 @@ export const FIELDS = ['q', 'outcome', 'kind', 'tag', 'host', 'crawl', 'url', 'f
 export type Field = (typeof FIELDS)[number]
 
 /** What a page is: which plugins made something of it. */
-export const KINDS: Readonly<Record<string, { readonly name: string; readonly plugins: readonly string[] }>> = {
-  picture: { name: 'has a picture', plugins: ['screenshot'] },
-  article: { name: 'has an article', plugins: ['readability', 'mercury', 'defuddle', 'trafilatura'] },
-  pdf: { name: 'has a PDF', plugins: ['pdf'] },
-  media: { name: 'has media', plugins: ['media', 'ytdlp', 'youtubedl', 'gallerydl', 'forumdl'] },
-  replay: { name: 'can be replayed', plugins: ['wacz', 'warc', 'archivewebpage'] },
-  file: { name: 'is a file', plugins: ['staticfile'] },
-}
+export const KINDS: ReadonlyMap<string, { readonly name: string; readonly plugins: readonly string[] }> = new Map([
+  ['picture', { name: 'has a picture', plugins: ['screenshot'] }],
+  ['article', { name: 'has an article', plugins: ['readability', 'mercury', 'defuddle', 'trafilatura'] }],
+  ['pdf', { name: 'has a PDF', plugins: ['pdf'] }],
+  ['media', { name: 'has media', plugins: ['media', 'ytdlp', 'youtubedl', 'gallerydl', 'forumdl'] }],
+  ['replay', { name: 'can be replayed', plugins: ['wacz', 'warc', 'archivewebpage'] }],
+  ['file', { name: 'is a file', plugins: ['staticfile'] }],
+])
 
 /** Parts whose beginnings are known, so that one can go back to them. */
 const LONGEST_TRAIL = 8
@@ -52,7 +51,7 @@ export function askedList(path: string, query: URLSearchParams): AskedList {
 /** The filters that were typed, as the command line has them. What waits to be begun is a list of its own. */
 export function filterWords({ typed }: Pick<AskedList, 'typed'>): FilterWords {
   const { q, outcome, kind, tag, host, crawl, url, from, to } = typed
-  const made = kind === undefined ? undefined : (own<(typeof KINDS)[string]>(KINDS, kind)?.plugins.join() ?? kind)
+  const made = kind === undefined ? undefined : (KINDS.get(kind)?.plugins.join() ?? kind)
   return {
     ...(outcome === undefined
       ? { status: 'sealed,started' }

@@ -1,5 +1,5 @@
 import { listRows } from '../../app/lists.ts'
-import { placeOf } from '../../app/records/cursors.ts'
+import { cursorOf, placeOf } from '../../app/records/cursors.ts'
 import { UsageError } from '../../base/errors.ts'
 import { CRAWLS, type ListedCrawl } from '../../db/lists/listings.ts'
 import { crawlCard } from '../../pages/archive-page.ts'
@@ -30,7 +30,7 @@ export function routeCrawls(app: App, web: Web): void {
     }
     const shown = crawls.slice(0, AT_ONCE)
     const cards = shown.map((row) => crawlCard(cardOf(row), place))
-    const older = crawls.length > AT_ONCE ? `/crawls?below=${shown.at(-1)!.id}` : undefined
+    const older = crawls.length > AT_ONCE ? `/crawls?below=${cursorOf(shown.at(-1)!)}` : undefined
     const body = html`<header class="head">
 <nav class="crumbs" aria-label="Where this is"><a href="/">Archive</a></nav>
 <h1>Crawls</h1>

@@ -29,7 +29,8 @@ export async function oneRow(c: Asked, web: Web, kind: keyof typeof LISTINGS): P
     ({ id, name, at }) => html`<li><a href="/${kind}/${id}">${foreign(name)}</a>
 <span class="dim"><code>${id}</code> ${time(at)}</span></li>
 `,
-  )}</ul>`
+  )}</ul>
+<p class="dim">There may be more: more digits of an id say which is meant.</p>`
   return c.html(board('/', `${text} fits several`, body), 300)
 }
 

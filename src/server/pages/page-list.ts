@@ -1,4 +1,4 @@
-import { placeOf } from '../../app/records/cursors.ts'
+import { cursorOf, placeOf } from '../../app/records/cursors.ts'
 import { filtersOf } from '../../app/records/filters.ts'
 import { UsageError } from '../../base/errors.ts'
 import { madeAt } from '../../base/ids.ts'
@@ -46,7 +46,7 @@ export async function readPart(web: Web, asked: AskedList, within: Partial<Filte
       return true
     })
     const rows = found.slice(0, AT_ONCE)
-    const next = found.length > AT_ONCE ? rows.at(-1)!.id : reach
+    const next = found.length > AT_ONCE ? cursorOf(rows.at(-1)!) : reach
     return { rows, entries: await listedEntries(home, rows), next, reach, problem: undefined }
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
@@ -55,24 +55,34 @@ export async function readPart(web: Web, asked: AskedList, within: Partial<Filte
 }
 
 /** The fields of the form, as errors name them. */
-const NAMES: Readonly<Partial<Record<string, string>>> = { after: 'From', before: 'To', made: 'Kind', tag: 'Tag' }
-const nameOf = (filter: string) => NAMES[filter] ?? filter
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ['after', 'From'],
+  ['before', 'To'],
+  ['made', 'Kind'],
+  ['tag', 'Tag'],
+])
+const nameOf = (filter: string) => NAMES.get(filter) ?? filter
 
 /** How many pages there are of each outcome; `open`: still to be begun. */
 export type Tally = Readonly<Record<'archived' | 'partial' | 'failed' | 'open', number>>
 
-const OUTCOMES = { '': 'Latest', archived: 'Archived', partial: 'Partial', failed: 'Failed', open: 'Waiting' } as const
+const OUTCOMES = [
+  ['archived', 'Archived'],
+  ['partial', 'Partial'],
+  ['failed', 'Failed'],
+  ['open', 'Waiting'],
+] as const
 /** Those of them that the words of the form name. */
-const LABELS: Readonly<Record<Exclude<Field, 'outcome'>, string>> = {
-  q: 'Title or URL',
-  kind: 'Kind',
-  tag: 'Tag',
-  host: 'Host',
-  crawl: 'Crawl',
-  url: 'URL',
-  from: 'From',
-  to: 'To',
-}
+const LABELS = [
+  ['q', 'Title or URL'],
+  ['kind', 'Kind'],
+  ['tag', 'Tag'],
+  ['host', 'Host'],
+  ['crawl', 'Crawl'],
+  ['url', 'URL'],
+  ['from', 'From'],
+  ['to', 'To'],
+] as const satisfies readonly (readonly [Field, string])[]
 
 /**
  * A list of pages with what narrows it, all of it links and a form that work without a script.
@@ -100,25 +110,22 @@ ${pager(asked, part)}
 function controls(asked: AskedList, tally: Tally): Html {
   const { typed, isGrid } = asked
   const isNarrowed = Object.keys(typed).some((name) => name !== 'outcome')
-  const outcome = ([word, name]: [string, string]) => {
-    const value = word === '' ? undefined : word
-    const isHere = typed.outcome === value
-    // With other filters nobody has counted.
-    const count = isNarrowed || word === '' ? '' : html` <b>${number(tally[word as keyof Tally])}</b>`
-    return html`<a class="${word}" href="${asked.to({ outcome: value })}"${isHere ? html` aria-current="true"` : ''}>
-${name}${count}</a>
+  const tab = (name: string, value: string | undefined, count: number | undefined) =>
+    html`<a class="${value}" href="${asked.to({ outcome: value })}"${
+      typed.outcome === value ? html` aria-current="true"` : ''
+    }>${name}${count === undefined || isNarrowed ? '' : html` <b>${number(count)}</b>`}</a>
 `
-  }
+  const outcomes = OUTCOMES.map(([word, name]) => tab(name, word, tally[word]))
   const view = (name: string, value: string | undefined, isHere: boolean) =>
     html`<a href="${asked.to({ view: value })}"${isHere ? html` aria-current="true"` : ''}>${name}</a>`
   const field = (name: Exclude<Field, 'q' | 'outcome' | 'kind'>, type = 'text', hint = '') =>
-    html`<label><span>${LABELS[name]}</span><input type="${type}" name="${name}" value="${typed[name]}"${
+    html`<label><span>${LABELS.find(([field]) => field === name)?.[1]}</span><input type="${type}" name="${name}" value="${typed[name]}"${
       hint && html` placeholder="${hint}"`
     } autocomplete="off" autocapitalize="none" spellcheck="false"></label>
 `
-  const kind = ([value, { name }]: [string, (typeof KINDS)[string]]) =>
+  const kind = ([value, { name }]: readonly [string, { readonly name: string }]) =>
     html`<option value="${value}"${typed.kind === value ? html` selected` : ''}>${name}</option>`
-  const isOpen = ['kind', 'tag', 'host', 'crawl', 'url', 'from', 'to'].some((name) => name in typed)
+  const isOpen = LABELS.some(([name]) => name !== 'q' && typed[name] !== undefined)
   return html`<form class="controls plain" role="search" action="${asked.to({}).split('?', 1)[0]}">
 ${typed.outcome && html`<input type="hidden" name="outcome" value="${typed.outcome}">`}
 ${isGrid ? html`<input type="hidden" name="view" value="grid">` : ''}
@@ -127,14 +134,14 @@ ${isGrid ? html`<input type="hidden" name="view" value="grid">` : ''}
 spellcheck="false"></label><button type="submit">Search</button></div>
 <details class="filters"${isOpen ? html` open` : ''}><summary>Filters</summary><div>
 ${field('tag')}${field('host', 'text', 'example.com')}<label><span>Kind</span><select name="kind">
-<option value="">any</option>${Object.entries(KINDS).map(kind)}</select></label>
+<option value="">any</option>${[...KINDS].map(kind)}</select></label>
 ${field('url', 'text', 'a part of it')}${field('crawl', 'text', 'its id')}${field('from', 'date')}${field(
   'to',
   'date',
 )}<button type="submit">Apply</button></div></details>
 </form>
 <div class="choices"><nav class="tabs" id="outcomes"${isNarrowed ? '' : html` data-live`} aria-label="Outcome">
-${Object.entries(OUTCOMES).map(outcome)}</nav>
+${tab('Latest', undefined, undefined)}${outcomes}</nav>
 <nav class="tabs view" aria-label="View">${view('List', undefined, !isGrid)}
 ${view('Grid', 'grid', isGrid)}</nav></div>
 ${asWords(asked)}`
@@ -143,10 +150,10 @@ ${asWords(asked)}`
 /** What the list is narrowed by, each with the way to do without it. */
 function asWords(asked: AskedList): Html {
   const { typed } = asked
-  const words = Object.entries(LABELS).flatMap(([name, label]) => {
-    const value = typed[name as Field]
+  const words = LABELS.flatMap(([name, label]) => {
+    const value = typed[name]
     if (value === undefined) return []
-    const shown = name === 'kind' ? (KINDS[value]?.name ?? value) : value
+    const shown = name === 'kind' ? (KINDS.get(value)?.name ?? value) : value
     return [
       html`<a class="chip" href="${asked.to({ [name]: undefined })}" aria-label="Without ${label} ${shown}">
 ${label}: ${foreign(shown)} <span aria-hidden="true">×</span></a>\n`,

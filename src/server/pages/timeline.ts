@@ -5,8 +5,6 @@ import { time } from '../../pages/layout.ts'
 
 /** Copies that are named, around the one that is shown. */
 const NAMED = 60
-/** How wide the line is drawn, in its own units. */
-const WIDTH = 1000
 
 /** A copy on the line of time. */
 interface Dated extends Pick<PageCopy, 'id' | 'outcome'> {
@@ -43,9 +41,9 @@ export function timeline(all: readonly Dated[], here: string, isAll: boolean): H
   if (all.length < 2 || !first || !last) return html``
   const span = Math.max(1, last.at.getTime() - first.at.getTime())
   const dot = ({ id, outcome, at }: Dated) => {
-    const x = Math.round(((at.getTime() - first.at.getTime()) / span) * WIDTH)
-    const [name, radius] = id === here ? ['here', 9] : [outcome ?? 'open', 6]
-    return html`<circle class="${name}" cx="${x}" cy="0" r="${radius}"/>`
+    const x = ((100 * (at.getTime() - first.at.getTime())) / span).toFixed(1)
+    const [name, radius] = id === here ? ['here', 8] : [outcome ?? 'open', 5]
+    return html`<circle class="${name}" cx="${x}%" cy="50%" r="${radius}"/>`
   }
   // The one that is shown is drawn over the others.
   const dots = [...all.filter(({ id }) => id !== here), ...all.filter(({ id }) => id === here)]
@@ -56,7 +54,7 @@ export function timeline(all: readonly Dated[], here: string, isAll: boolean): H
       ? html`<li><b aria-current="true">${time(at)}</b></li>\n`
       : html`<li><a class="${outcome}" href="/snapshots/${id}" title="${outcome}">${time(at)}</a></li>\n`
   return html`<h2 id="timeline">Copies of this URL</h2>
-<figure class="timeline"><svg viewBox="-12 -12 ${WIDTH + 24} 24" aria-hidden="true"><path d="M0 0H${WIDTH}"/>
+<figure class="timeline"><svg aria-hidden="true"><line x2="100%" y1="50%" y2="50%"/>
 ${dots.map(dot)}</svg>
 <figcaption>${time(first.at)} <span>${count}</span> ${time(last.at)}</figcaption></figure>
 <ol class="times">${all.slice(from, from + NAMED).map(link)}</ol>

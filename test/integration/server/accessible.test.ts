@@ -1,10 +1,9 @@
 // Every page of a server as people with a screen reader, a small screen or the dark meet it, in a real browser.
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Browser, noBrowser } from '../../support/browser.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
-import { ROOT } from '../../support/program.ts'
 import { type Served, serveHome } from '../../support/served.ts'
 import { makeServedArchive, type ServedArchive } from '../../support/served-archive.ts'
 
@@ -29,7 +28,8 @@ const PAGES: readonly (readonly [name: string, path: (made: ServedArchive) => st
   ['log', ({ evil }) => `/snapshots/${evil}/log?hook=wget.on_Snapshot__60_wget.js.2&of=errors`],
   ['no copy of a URL', () => '/web/http://nowhere.example/x?y=1'],
 ]
-const AXE = readFileSync(join(ROOT, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8')
+const require = createRequire(import.meta.url)
+const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 
 interface Violation {
   readonly id: string

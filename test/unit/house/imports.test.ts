@@ -90,7 +90,9 @@ describe('imports', () => {
     const isScript = (file: string) => file.startsWith('pages/script/')
     const out = edges.filter(({ from, to }) => isScript(from) && !isScript(to))
     expect(out.length).toBeGreaterThan(5)
-    const ofPages = ['page-row.ts', 'index-line.ts', 'list-data.ts', 'markup.ts'].map((name) => `pages/${name}`)
+    const ofPages = ['page-row.ts', 'index-line.ts', 'links.ts', 'list-data.ts', 'markup.ts'].map(
+      (name) => `pages/${name}`,
+    )
     const shared = [...ofPages, 'base/words.ts', 'base/own.ts']
     expect(out.filter(({ to }) => !shared.includes(to)).map(written)).toEqual([])
     expect(edges.filter(({ from, to }) => isScript(to) && !isScript(from)).map(written)).toEqual([])
