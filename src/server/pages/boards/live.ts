@@ -87,7 +87,8 @@ ${fact('pages.working', 'worked on', pages.working)}${fact('pages.queued', 'queu
   'queue.crawl.started',
   'crawls at work',
   queue.crawl['started'] ?? 0,
-)}${fact('queue.crawl.queued', 'crawls queued', queue.crawl['queued'] ?? 0)}${fact('due.snapshot', 'due now', due.snapshot)}
+)}${fact('queue.crawl.queued', 'crawls queued', queue.crawl['queued'] ?? 0)}
+${fact('due.snapshot', 'due now', due.snapshot)}
 ${
   facts.oldest_due_age_s === null
     ? ''
@@ -96,7 +97,9 @@ ${
 <div class="long"><dt>runner</dt><dd data-fact="runner.state" data-value="${runner.state}">${
     runner.state === 'none'
       ? 'none'
-      : html`${runner.state}, pid ${runner.pid}, term ${runner.term}, since ${runner.started_at && time(runner.started_at)}`
+      : html`${runner.state}, pid ${runner.pid}, term ${runner.term}${
+          runner.started_at && html`, since ${time(runner.started_at)}`
+        }`
   }${beat === null || beat < 10 ? '' : html`, last heard of ${duration(beat)} ago`}</dd></div>
 <div class="long"><dt>standing by</dt><dd data-fact="standbys.length" data-value="${standbys.length}">${
     standbys.length === 0
@@ -117,7 +120,7 @@ function crawlTable({ crawls, other_crawls: others }: Facts): Html {
       cells: [
         html`<a href="/crawls/${id}">${foreign(label || url)}</a>`,
         status,
-        html`<progress max="${Math.max(total, 1)}" value="${done}" aria-label="${done} of ${total} pages done"></progress>
+        html`<progress max="${Math.max(total, 1)}" value="${done}" aria-label="How far it is"></progress>
 ${number(done)} of ${number(total)}${grows ? ', and more' : ''}`,
         pace === null ? '' : rate(pace),
         left === null ? '' : `about ${tookText(Math.max(10, left))}`,
@@ -128,7 +131,7 @@ ${number(done)} of ${number(total)}${grows ? ', and more' : ''}`,
   return html`${table({
     ...{ caption: 'Crawls at work', id: 'crawls', isLive: true, rows, none: 'No crawl is open.' },
     heads: ['Crawl', 'Status', 'Done', 'Pace', 'Left', 'Failed'],
-  })}${others > 0 ? html`<p class="dim">and <a href="/crawls">${many(others, 'more crawl')}</a> that are open</p>` : ''}`
+  })}${others > 0 ? html`<p class="dim">and <a href="/crawls">${many(others, 'other crawl')}</a></p>` : ''}`
 }
 
 /** Who started whom, and the pages that they work on. */
@@ -187,9 +190,7 @@ function leadTable(leads: readonly Lead[]): Html {
       `term ${lead.term}`,
       `pid ${lead.pid ?? '-'}`,
       lead.promoted_at ? time(lead.promoted_at) : '',
-      lead.ended_at
-        ? html`${time(lead.ended_at)}${lead.status === 'lost' ? ', unseen' : lead.exit_code ? `, exit code ${lead.exit_code}` : ''}`
-        : html`<b>leads</b>`,
+      lead.ended_at ? html`${time(lead.ended_at)}${howEnded(lead)}` : html`<b>leads</b>`,
       gap(lead, leads[at + 1]),
     ],
   }))
@@ -197,4 +198,9 @@ function leadTable(leads: readonly Lead[]): Html {
     ...{ caption: 'Who led', id: 'leads', isLive: true, rows, none: 'Nobody has led yet.' },
     heads: ['Term', 'Process', 'From', 'Until', 'Nobody led before, for'],
   })
+}
+
+function howEnded({ status, exit_code: code }: Lead): string {
+  if (status === 'lost') return ', unseen'
+  return code ? `, exit code ${code}` : ''
 }

@@ -30,7 +30,8 @@ export function pace(ends: readonly Date[], now = Date.now()): Html {
       : html`<rect x="${at * 10}" y="${(40 - height).toFixed(1)}" width="8" height="${height.toFixed(1)}"/>`
   })
   const each = duration(span / BARS / 1_000)
-  const text = `${many(recent.length, 'page')} in the last ${duration(span / 1_000)}, at most ${number(most)} in ${each}`
+  const all = `${many(recent.length, 'page')} in the last ${duration(span / 1_000)}`
+  const text = `${all}, at most ${number(most)} in ${each}`
   return html`<figure class="pace" id="pace" data-live>
 <svg viewBox="0 0 ${BARS * 10} 40" preserveAspectRatio="none" role="img" aria-label="${text}">${bars}</svg>
 <figcaption class="dim">${text}</figcaption></figure>`
