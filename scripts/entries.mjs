@@ -33,5 +33,9 @@ export const WHEN_NEEDED = [
   { id: 'tls', importer: /node_modules/, file: 'src/base/start/tls-when-needed.ts' },
   { id: './stream', importer: /node_modules\/pg\/lib\//, file: 'src/base/pg-stream.ts' },
 ]
-/** The script of the pages on disk, and that of the pages of a server. */
-export const PAGE_SCRIPTS = { pages: 'src/pages/script/main.ts', served: 'src/pages/script/served.ts' }
+/** The scripts of the pages on disk, of the pages of a server, and of the worker that these share. */
+export const PAGE_SCRIPTS = {
+  pages: 'src/pages/script/main.ts',
+  served: 'src/pages/script/served.ts',
+  stream: 'src/pages/script/stream-worker.ts',
+}

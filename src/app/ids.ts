@@ -5,6 +5,8 @@ import { idsInRanges, type Model } from '../db/lists/listings.ts'
 /** Digits of an id that will do, when only one row has them. */
 const SHORTEST = 6
 
+type IdTable = Model['table'] | 'process' | 'machine' | 'schedule'
+
 /** Could this text be an id, or the beginning or end of one? */
 export function isPartOfId(text: string): boolean {
   const digits = text.replaceAll('-', '')
@@ -27,7 +29,7 @@ export function checkIds(texts: readonly string[]): void {
  */
 export async function findIds(
   home: Home,
-  model: { readonly noun: string; readonly table: Model['table'] | 'process' | 'machine' | 'schedule' },
+  model: { readonly noun: string; readonly table: IdTable },
   texts: readonly string[],
 ): Promise<string[]> {
   checkIds(texts)
@@ -47,7 +49,7 @@ export async function findIds(
 }
 
 /** The ids that a text may mean, by the beginning or the end: at most six. Throws UsageError for what cannot be one. */
-export async function matchingIds({ db }: Pick<Home, 'db'>, table: Model['table'], text: string): Promise<string[]> {
+export async function matchingIds({ db }: Pick<Home, 'db'>, table: IdTable, text: string): Promise<string[]> {
   checkIds([text])
   return (await idsInRanges(db, table, [rangesOf(text)]))[0] ?? []
 }

@@ -13,6 +13,7 @@ import {
   personaName,
   size,
   text,
+  tokenText,
   whole,
 } from './kinds.ts'
 
@@ -278,6 +279,12 @@ export const SETTINGS = {
     by: 'machine',
     means:
       'where a proxy on this machine makes `server` known; `http://127.0.0.1:8000` for browsers without `*.localhost`',
+  }),
+  SERVER_TOKEN: setting(tokenText, undefined, {
+    standardIs: 'none',
+    secret: true,
+    by: 'machine',
+    means: 'what programs send as `Authorization: Bearer` to read the API and the metrics of `server`',
   }),
   CONTENT_URL: setting(origins, undefined, {
     standardIs: 'hosts below `localhost`, one a copy',

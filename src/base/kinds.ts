@@ -52,6 +52,12 @@ export const timeZone: Kind<string> = {
   read: (given) => (isZone(given.trim()) ? given.trim() : undefined),
 }
 
+/** What lets a program in: nobody guesses it, and a header can hold it. */
+export const tokenText: Kind<string> = {
+  takes: '16 letters or more, without blanks',
+  read: (given) => (/^[!-~]{16,1024}$/.test(given.trim()) ? given.trim() : undefined),
+}
+
 /** Where something is to be found: scheme, host and port of a URL, and no more. */
 export const origin: Kind<URL> = {
   takes: 'a URL of scheme, host and port alone, as https://archive.example.org',

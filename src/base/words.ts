@@ -47,3 +47,13 @@ export function isVisible(text: string): boolean {
   // Most text has a visible character of ASCII; the pattern for all others takes V8 half a millisecond to compile.
   return /[!-~]/.test(text) || /[^\p{C}\p{Z}\p{M}\u{2800}\u{3164}]/u.test(text)
 }
+
+/** What tells an id from others, for people: its end is random, its beginning is a clock. */
+export function shortId(id: string): string {
+  return id.slice(-8)
+}
+
+/** A word for a shell as it is to be typed: nothing in it is taken for anything but itself. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}

@@ -1,6 +1,7 @@
+import { retryCommand } from '../app/status/retry-command.ts'
 import { discreet } from '../base/clean.ts'
 import type { FailureGroup } from '../db/failures.ts'
-import { many, shortId } from './format.ts'
+import { many } from './format.ts'
 import { cutEnd, cutUrl } from './screen/fit.ts'
 import { widthOf } from './screen/width.ts'
 
@@ -42,13 +43,3 @@ export function failureText({ pages, cause }: FailureLine, width: number): strin
   const right = cutEnd(cause, Math.max(Math.floor(width / 2), width - 2 - Math.min(widthOf(pages), SHORTEST)))
   return `${cutUrl(pages, width - 2 - widthOf(right))}: ${right}`
 }
-
-function retryCommand({ host, pages, partial, snapshot_ids: ids }: FailureGroup): string {
-  if (pages <= ids.length) return `archivebox-ts snapshot retry --failed ${ids.map(shortId).join(' ')}`
-  const outcomes = partial === 0 ? 'failed' : partial === pages ? 'partial' : 'failed,partial'
-  const where = host === '' ? '' : ` --host ${shellWord(host)}`
-  return `archivebox-ts snapshot list --outcome ${outcomes}${where} | archivebox-ts snapshot retry --failed -`
-}
-
-/** As a shell takes it for one word: a host may have `$(...)` in it. */
-const shellWord = (text: string) => (/^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)

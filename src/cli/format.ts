@@ -9,11 +9,6 @@ export function ago(date: Date | null): string {
 /** A table is for reading: no more lines than this, unless asked for. */
 export const TABLE_LINES = 100
 
-/** What tells an id from others, for people: its end is random, its beginning is a clock. */
-export function shortId(id: string): string {
-  return id.slice(-8)
-}
-
 /** `1 page`, `2 pages` */
 export function many(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import type { LogLine } from '../base/log.ts'
-import { duration } from '../base/words.ts'
+import { duration, shortId } from '../base/words.ts'
 import { onlyPageOf } from '../db/crawl-progress.ts'
 import { crawlById } from '../db/crawls.ts'
 import type { FailureGroup } from '../db/failures.ts'
 import type { Home } from '../db/home.ts'
-import { many, shortId } from './format.ts'
+import { many } from './format.ts'
 import { failuresText, type Outcomes, outcomesText } from './outcomes.ts'
 import { onStderr, PLAIN } from './screen/palette.ts'
 

@@ -204,3 +204,12 @@ export async function archivedAmong(db: Database, urls: readonly string[]): Prom
   const { rows } = await withRetry(db, () => select.execute(db))
   return new Map(rows.map(({ place, output_dir }) => [place - 1, output_dir]))
 }
+
+/** When the latest pages came to an end, the last one first, at most so many. */
+export async function latestEnds(db: Database, most: number): Promise<Date[]> {
+  const select = sql<{ at: Date }>`
+    select s.status_changed_at as at
+    from (select snapshot_id from archived_page where snapshot_id is not null order by number desc limit ${most}) a
+    join snapshot s on s.id = a.snapshot_id order by s.status_changed_at desc`
+  return (await byIndex(db, (tx) => select.execute(tx))).rows.map(({ at }) => at)
+}

@@ -78,6 +78,8 @@ export interface ProcessFilters {
   readonly type?: string
   readonly workerType?: string
   readonly status?: string
+  /** Only those that were registered before this one. */
+  readonly before?: number
 }
 
 /** The newest rows of this data dir that match every filter, at most `limit`. */
@@ -101,6 +103,7 @@ function matching(home: Home, filters: ProcessFilters): SelectQueryBuilder<Table
   if (filters.type !== undefined) query = query.where(sql`process_type`, '=', sql.lit(filters.type))
   if (filters.workerType !== undefined)
     query = query.where(sql`worker_type`, '=', filters.workerType).where('process_type', '<>', sql.lit('hook'))
+  if (filters.before !== undefined) query = query.where('seq', '<', filters.before)
   if (filters.status !== undefined) query = query.where(sql`status`, '=', sql.lit(filters.status))
   return query.orderBy('seq', 'desc')
 }

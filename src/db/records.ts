@@ -2,10 +2,13 @@ import type { Selectable } from 'kysely'
 import { isSecretName } from '../base/config.ts'
 import { NO_PAGES, type PageCounts } from './counts.ts'
 import type { CrawlRow } from './crawls.ts'
+import type { Home } from './home.ts'
+import type { ListedMachine } from './machines.ts'
 import type { ProcessRow } from './processes.ts'
 import type { ListedSchedule } from './schedules.ts'
 import type { SnapshotRow } from './snapshots.ts'
 import type { ArchiveResultTable, CrawlConfig, FrozenSetting } from './tables.ts'
+import type { Tag } from './tags.ts'
 
 // Rows as JSON on stdout and in index.jsonl. These names are a stable interface; the tables' are not.
 
@@ -128,3 +131,23 @@ export function scheduleRecord({ crawl, ...row }: ListedSchedule) {
     created_at: row.created_at,
   }
 }
+
+/** @param home from which it is seen */
+export function machineRecord(machine: ListedMachine, home: Pick<Home, 'machineId'>) {
+  const { id, hostname, os_platform, os_arch, created_at, processes, runner, heartbeat_at } = machine
+  const here = id === home.machineId
+  return {
+    type: 'Machine',
+    id,
+    hostname,
+    os_platform,
+    os_arch,
+    here,
+    processes,
+    runner,
+    heartbeat_at,
+    created_at,
+  } as const
+}
+
+export const tagRecord = (tag: Tag) => ({ type: 'Tag', ...tag })

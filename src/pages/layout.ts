@@ -60,7 +60,7 @@ export interface Page {
 /** A whole page. */
 export function page(
   { title, kind, body, topics, scripts = [], showsCopies = false }: Page,
-  place: Pick<Place, 'banner' | 'policy' | 'style' | 'script'>,
+  place: Pick<Place, 'banner' | 'policy' | 'style' | 'script' | 'worker'>,
 ): string {
   const load = (src: string) => html`<script src="${src}"></script>\n`
   const policy = place.policy(showsCopies)
@@ -79,7 +79,7 @@ ${
 <link rel="stylesheet" href="${place.style}">
 <script src="${place.script}"></script>
 </head>
-<body class="${kind}"${topics && html` data-topics="${topics}"`}>
+<body class="${kind}"${topics && html` data-topics="${topics}" data-now="${Date.now()}" data-worker="${place.worker}"`}>
 ${place.banner}${body}
 ${scripts.map(load)}</body>
 </html>

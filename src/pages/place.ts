@@ -10,6 +10,8 @@ export interface Place extends ListLinks {
   /** What all pages load. */
   readonly style: string
   readonly script: string
+  /** The script of the worker by which a page hears of changes. */
+  readonly worker?: string
   /** A list comes again by itself while what it shows is worked on. */
   readonly comesAgain: boolean
   /** The page of the archive. */

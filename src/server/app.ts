@@ -3,10 +3,13 @@ import { bodyLimit } from 'hono/body-limit'
 import { messageOf } from '../base/errors.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { setCookie, tokensIn } from './access/cookie.ts'
+import { isToken } from './access/server-token.ts'
+import { routeApi } from './api/routes.ts'
 import { servedAssets } from './assets.ts'
 import { isOurOwn } from './door.ts'
 import { securityHeaders } from './headers.ts'
 import { routeHealth } from './health.ts'
+import { routeMetrics } from './metrics.ts'
 import { loginPage } from './pages/login.ts'
 import { routePages } from './pages/routes.ts'
 import { troublePage } from './pages/trouble.ts'
@@ -57,6 +60,9 @@ export function createApp(web: Web): App {
   })
 
   app.use(async (c, next) => {
+    // A program reads, and has no session: only what it may read is asked of it.
+    if (isForPrograms(c) && isToken(c.req.header('authorization'), web.archive.settings.config.SERVER_TOKEN))
+      return await next()
     const session = await web.sessions.of(tokensIn(c.req.header('cookie'), web.names))
     if (session === undefined) return refuse(c)
     if (!['GET', 'HEAD'].includes(c.req.method) && !isOurOwn(c.req.raw.headers, web.names))
@@ -69,6 +75,8 @@ export function createApp(web: Web): App {
     c.header('Set-Cookie', setCookie(web.names, null))
     return c.redirect('/login', 303)
   })
+  routeApi(app, web)
+  routeMetrics(app, web)
   routePages(app, web)
   return app
 }
@@ -79,7 +87,7 @@ function refuse(c: Context): Response {
   return c.html(loginPage(), 401)
 }
 
-const isForPrograms = (c: Context) => c.req.path.startsWith('/api/') || ['/events', '/metrics'].includes(c.req.path)
+const isForPrograms = (c: Context) => c.req.path.startsWith('/api/') || c.req.path === '/metrics'
 
 function answerTrouble(c: Context, status: 403 | 404 | 500 | 503, text: string, why: string): Response {
   if (isForPrograms(c)) return c.json({ error: `${text}: ${why}` }, status)

@@ -10,14 +10,15 @@ export interface ServedAsset {
   readonly text: string
 }
 
-/** The one stylesheet, which pages on disk have, too, and the one script. */
-export function servedAssets(): { readonly style: ServedAsset; readonly script: ServedAsset } {
+/** The one stylesheet, which pages on disk have, too, the one script, and that of the worker that tabs share. */
+export function servedAssets(): Readonly<Record<'style' | 'script' | 'worker', ServedAsset>> {
   known ??= {
     style: made('pages.css', 'text/css', [
       ['pages.css', asset('pages', 'pages/assets')],
       ['served.css', asset('pages', 'pages/assets')],
     ]),
     script: made('served.js', 'text/javascript', [['served.js', asset('pages', '../dist/pages')]]),
+    worker: made('stream.js', 'text/javascript', [['stream.js', asset('pages', '../dist/pages')]]),
   }
   return known
 }

@@ -1,6 +1,7 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Archive } from '../app/archive.ts'
+import type { Examined } from '../app/doctor/check.ts'
 import { aborted } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -13,6 +14,7 @@ import { answerContent } from './content/listener.ts'
 import { DatabaseWatch } from './database-watch.ts'
 import { refusedAtDoor } from './door.ts'
 import { HEAD_MS, listenAt, listenNear, REQUEST_MS } from './listen.ts'
+import { EVENTS_PATH, Events } from './live/events.ts'
 import { contentPlaceOf, type Listen, namesOf } from './names.ts'
 import { OlderServers } from './older-servers.ts'
 import { serverSecret } from './secret.ts'
@@ -23,6 +25,7 @@ export interface ServeOptions {
   /** Of our row, which is written. */
   readonly id: string
   readonly archive: Archive
+  readonly configured: Examined
   readonly log: Log
   readonly listen: Listen
   /** Undefined: no runner is wanted below this server. */
@@ -38,7 +41,7 @@ const LEAVE_MS = 2_000
 
 /** The server, from start to end. @returns the pid of a newer server that has taken over, if that is why it ended */
 export async function serve(options: ServeOptions): Promise<number | undefined> {
-  const { id, archive, log, listen, stack, stop, ready } = options
+  const { id, archive, configured, log, listen, stack, stop, ready } = options
   const { home, settings } = archive
   const secret = serverSecret(home.dataDir)
   const sessions = new Sessions(home)
@@ -51,12 +54,13 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   const names = namesOf(home.dataDirId, place, settings.config)
   const copies = new CopyAddresses(contentPlaceOf(contentAt, settings.config), secret, sessions)
   const database = new DatabaseWatch(archive, log, stop)
-  const web: Web = { archive, log, names, sessions, copies, database }
+  const web: Web = { archive, configured, log, names, sessions, copies, database }
   const answer = getRequestListener(createApp(web).fetch)
+  const events = new Events(web)
   content.answer(answerContent({ home, copies, app: names.origin }))
   app.answer((request, response) => {
     const refused = refusedAtDoor(request, names)
-    if (!refused) return void answer(request, response)
+    if (!refused) return void (isFor(request, EVENTS_PATH) ? events : { answer }).answer(request, response)
     const { status, text, location } = refused
     response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...(location && { Location: location }) })
     response.end(`${text}\n`)
@@ -66,6 +70,7 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   const stackEnds = stack?.run(stop)
   olders.leave().catch((error: unknown) => log.error(messageOf(error)))
   await aborted(stop)
+  events.end()
   await Promise.all([close(app.server), close(content.server), stackEnds])
   const others = await presentRows(home).catch(() => [])
   return (
@@ -73,6 +78,8 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
     undefined
   )
 }
+
+const isFor = ({ url = '' }: IncomingMessage, path: string) => url === path || url.startsWith(`${path}?`)
 
 /** A listener whose requests wait until somebody answers them. */
 function waiting(): { readonly server: Server; answer(by: RequestListener): void } {

@@ -33,10 +33,10 @@ export async function makeCapture(
   const [id, crawl] = [uuidv7(), uuidv7()]
   const outputDir = `${folder}/${id}`
   const dir = join(home.dataDir, outputDir)
-  await home.query(`insert into crawl (id, urls, output_dir) values ($1, 'http://example.com/', $2)`, [
-    crawl,
-    `archive/crawls/20260101/example.com/${crawl}`,
-  ])
+  await home.query(
+    `insert into crawl (id, urls, output_dir, config) values ($1, 'http://example.com/', $2, '{"adopted": true}')`,
+    [crawl, `archive/crawls/20260101/example.com/${crawl}`],
+  )
   await home.query(
     `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at, outcome)
      values ($1, $2, 'http://example.com/', sha256($3::bytea), $4, 'sealed', null, 'archived')`,

@@ -116,7 +116,8 @@ export function hostileCaptures({ third, app, other }: Targets): Readonly<Record
     'has handlers': body(`<img src="x" onerror="${tell('1')}"><svg onload="${tell('2')}"></svg>`),
     'opens a window': script(`open('${third}/attacked'); location = '${third}/attacked'`),
     'has rules of speculation': head(
-      `<script type="speculationrules">{"prefetch": [{"urls": ["${third}/attacked"], "eagerness": "immediate"}]}</script>`,
+      `<script type="speculationrules">
+       {"prefetch": [{"urls": ["${third}/attacked"], "eagerness": "immediate"}]}</script>`,
     ),
     'has frames with scripts': body(
       `<iframe srcdoc="<script>${tell('1')}</script>"></iframe><iframe src="javascript:${tell('2')}"></iframe>
@@ -125,7 +126,8 @@ export function hostileCaptures({ third, app, other }: Targets): Readonly<Record
     // Without scripts.
     'refreshes to elsewhere': head(`<meta http-equiv="refresh" content="0;url=${third}/attacked">`),
     'refreshes to elsewhere, as HTML does not say': head(
-      `<META/HTTP-EQUIV=&#114;efresh CONTENT="0; url='${third}/attacked'"><meta http-equiv=refresh http-equiv=x content=1>`,
+      `<META/HTTP-EQUIV=&#114;efresh CONTENT="0; url='${third}/attacked'">
+       <meta http-equiv=refresh http-equiv=x content=1>`,
     ),
     'connects ahead': head(preconnect),
     'connects ahead from the body': body(preconnect),
@@ -138,7 +140,8 @@ export function hostileCaptures({ third, app, other }: Targets): Readonly<Record
       `<svg><style><a title="</style>${preconnect}"></style></svg><math><style>${preconnect}</style></math>`,
     ),
     'connects ahead from a template': body(
-      `<div><template shadowrootmode="open"><p>shade</p>${preconnect}</template></div><template>${preconnect}</template>`,
+      `<div><template shadowrootmode="open"><p>shade</p>${preconnect}</template></div>
+       <template>${preconnect}</template>`,
     ),
     'connects ahead without scripts': body(`<noscript>${preconnect}</noscript>${preconnect}`),
     'connects ahead in a frame': body(`<iframe srcdoc="${coded(preconnect)}"></iframe>`),
@@ -166,26 +169,39 @@ export function hostileCaptures({ third, app, other }: Targets): Readonly<Record
       'third',
     ),
     'has pictures elsewhere': body(
-      `<img src="${third}/attacked"><img srcset="${third}/attacked 1x"><picture><source srcset="//${host}/attacked"><img>
+      `<img src="${third}/attacked"><img srcset="${third}/attacked 1x">
+       <picture><source srcset="//${host}/attacked"><img>
        </picture><input type="image" src="${third}/attacked"><table background="${third}/attacked"></table>`,
     ),
     'has media elsewhere': body(
-      `<video src="${third}/attacked" poster="${third}/attacked" autoplay></video><audio src="${third}/attacked" autoplay>
+      `<video src="${third}/attacked" poster="${third}/attacked" autoplay></video>
+       <audio src="${third}/attacked" autoplay>
        </audio><video controls><source src="${third}/attacked"><track default src="${third}/attacked"></video>`,
     ),
     'has styles elsewhere': head(
       `<link rel="stylesheet" href="${third}/attacked"><style>@import "${third}/attacked";
-       @font-face { font-family: f; src: url(${third}/attacked) } #mark { font-family: f; background: url(//${host}/attacked)
-       ; cursor: url(${third}/attacked), auto; mask: url(${third}/attacked#x); filter: url(${third}/attacked#x);
+       @font-face { font-family: f; src: url(${third}/attacked) } #mark { font-family: f;
+       background: url(//${host}/attacked); cursor: url(${third}/attacked), auto;
+       mask: url(${third}/attacked#x); filter: url(${third}/attacked#x);
        border-image: image-set("${third}/attacked" 1x) }</style>`,
     ),
     'has frames elsewhere': body(
-      `<iframe src="${third}/attacked"></iframe><object data="${third}/attacked"></object><embed src="${third}/attacked">
+      `<iframe src="${third}/attacked"></iframe><object data="${third}/attacked"></object>
+       <embed src="${third}/attacked">
        <iframe srcdoc="<img src=${third}/attacked>"></iframe>`,
     ),
     'has a frame set': file(
       'html/frames.html',
-      `<!doctype html><html><frameset cols="50%,50%"><frame src="${third}/attacked"><frame src="ok.html"></frameset></html>`,
+      `<!doctype html><html><frameset cols="50%,50%"><frame src="${third}/attacked">
+       <frame src="ok.html"></frameset></html>`,
+      'third',
+      { 'html/ok.html': marked(''), 'html/ok.gif': PIXEL, 'html/ok.css': SHEET },
+    ),
+    'has a frame set of data': file(
+      'html/frames.html',
+      `<!doctype html><html><frameset cols="50%,50%"><frame src="data:text/html;charset=utf-8;base64,${Buffer.from(
+        `${preconnect}<img src="${third}/attacked">`,
+      ).toString('base64')}"><frame src="ok.html"></frameset></html>`,
       'third',
       { 'html/ok.html': marked(''), 'html/ok.gif': PIXEL, 'html/ok.css': SHEET },
     ),
@@ -236,6 +252,15 @@ export function hostileCaptures({ third, app, other }: Targets): Readonly<Record
     'is a page in UTF-7': file('html/utf7.html', `<meta charset="utf-7">+ADw-script+AD4-${tell('1')}+ADw-/script+AD4-`),
     'is a PDF that asks': file('pdf/output.pdf', hostilePdf(third)),
     'is a PDF that is a page': file('pdf/output.pdf', `<html><script>${tell('1')}</script>%PDF-1.4`),
+  }
+}
+
+/** A page that is one large link to `/asked`, which would tell there where it is, and let that lead this page away. */
+export function leadingElsewhere(third: string): HostileCapture['files'] {
+  return {
+    'html/output.html': `<!doctype html><meta name="referrer" content="unsafe-url"><a id="out" href="${third}/asked"
+      target="a-name" rel="opener" referrerpolicy="unsafe-url" ping="${third}/ping"
+      style="position: fixed; inset: 0">out</a>`,
   }
 }
 

@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, request } from 'node:http'
 import type { TestHome } from './homes.ts'
-import { eventually, type Running } from './program.ts'
+import { type Call, eventually, type Running } from './program.ts'
 
 /** An answer, whole. */
 export interface Answer {
@@ -31,9 +31,11 @@ export interface Served {
 }
 
 /** Starts a server on a free port, without a runner unless other arguments say so, and logs in. */
-export async function serveHome(home: TestHome, ...args: readonly string[]): Promise<Served> {
-  const given = args.length > 0 ? args : ['--no-runner']
-  const running = home.start(['server', '--listen', '127.0.0.1:0', ...given])
+export async function serveHome(home: TestHome, ...args: readonly (string | Call)[]): Promise<Served> {
+  const words = args.filter((arg) => typeof arg === 'string')
+  const call = args.find((arg) => typeof arg !== 'string') ?? {}
+  const given = words.length > 0 ? words : ['--no-runner']
+  const running = home.start(['server', '--listen', '127.0.0.1:0', ...given], call)
   const linkIn = (text: string) => /http:\/\/\S+\/login#\w+/.exec(text)?.[0]
   await eventually(() => linkIn(running.stderr) !== undefined || running.isOver)
   const first = linkIn(running.stderr)

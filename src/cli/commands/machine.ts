@@ -2,8 +2,8 @@ import { findIds } from '../../app/ids.ts'
 import { oneLine } from '../../base/clean.ts'
 import { readMachineFile } from '../../base/machine-file.ts'
 import { binariesOf } from '../../db/binaries.ts'
-import type { Home } from '../../db/home.ts'
 import { type ListedMachine, machines } from '../../db/machines.ts'
+import { machineRecord } from '../../db/records.ts'
 import { ago } from '../format.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -17,7 +17,7 @@ import { printRecord, wantsJson } from '../terminal.ts'
 export async function machineList(options: GlobalOptions, verb: PrintOptions): Promise<void> {
   const printer = printerOf(options, { columns: COLUMNS }, verb)
   await withHome(options, async (home) =>
-    printer.list((await machines(home.db)).map((machine) => record(machine, home))),
+    printer.list((await machines(home.db)).map((machine) => machineRecord(machine, home))),
   )
 }
 
@@ -33,7 +33,7 @@ export async function machineShow(options: GlobalOptions, given: readonly string
         version: version || null,
         message: message || null,
       }))
-      const shown = { ...record(machine, home), settings: await settingsOf(machine, options), programs }
+      const shown = { ...machineRecord(machine, home), settings: await settingsOf(machine, options), programs }
       if (wantsJson(options)) printRecord(shown)
       else process.stdout.write(inFull(shown))
     }
@@ -48,24 +48,7 @@ async function settingsOf({ guid }: ListedMachine, { dataDir, known }: GlobalOpt
   return Object.fromEntries(texts.map(([name, text]) => [name, known.isSecret(name) ? '***' : text]))
 }
 
-function record(machine: ListedMachine, home: Home) {
-  const { id, hostname, os_platform, os_arch, created_at, processes, runner, heartbeat_at } = machine
-  const here = id === home.machineId
-  return {
-    type: 'Machine',
-    id,
-    hostname,
-    os_platform,
-    os_arch,
-    here,
-    processes,
-    runner,
-    heartbeat_at,
-    created_at,
-  } as const
-}
-
-const COLUMNS: readonly Column<ReturnType<typeof record>>[] = [
+const COLUMNS: readonly Column<ReturnType<typeof machineRecord>>[] = [
   { name: 'machine', value: ({ hostname, here }) => `${oneLine(hostname)}${here ? ' (here)' : ''}`, cut: 'end' },
   { name: 'system', value: ({ os_platform, os_arch }) => `${os_platform} ${os_arch}`, rank: 3 },
   { name: 'processes', value: ({ processes }) => String(processes), right: true, rank: 2 },
@@ -79,7 +62,7 @@ const COLUMNS: readonly Column<ReturnType<typeof record>>[] = [
   ID,
 ]
 
-type Shown = ReturnType<typeof record> & {
+type Shown = ReturnType<typeof machineRecord> & {
   readonly settings: Readonly<Record<string, string>>
   readonly programs: readonly Program[]
 }

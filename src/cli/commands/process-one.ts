@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { findIds, isPartOfId } from '../../app/ids.ts'
+import { doingOf } from '../../app/status/doing.ts'
 import { oneLine } from '../../base/clean.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
 import { leadsOut } from '../../base/leads-out.ts'
@@ -19,7 +20,6 @@ import type { GlobalOptions } from '../options.ts'
 import { onStdout } from '../screen/palette.ts'
 import { stopWithWrapper } from '../stop-with-wrapper.ts'
 import { printRecord, printText, terminal, wantsJson } from '../terminal.ts'
-import { doingOf } from './process-doing.ts'
 
 const LINES = 50
 /** Before following: what was said last. */

@@ -1,4 +1,5 @@
 import { listProcesses } from '../../app/lists.ts'
+import { type Doing, doingOf, isHook } from '../../app/status/doing.ts'
 import { pagesInWork } from '../../db/pages-in-work.ts'
 import type { ProcessFilters } from '../../db/process-rows.ts'
 import type { ProcessRow } from '../../db/processes.ts'
@@ -14,7 +15,6 @@ import { onStdout } from '../screen/palette.ts'
 import type { Column } from '../screen/table.ts'
 import { loadWidths, widthOf } from '../screen/width.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { type Doing, doingOf, isHook } from './process-doing.ts'
 
 /** What a process is says nothing in fewer columns, nor a URL beside it. */
 const LEAST = { what: 12, url: 24 }

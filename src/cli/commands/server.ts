@@ -53,7 +53,8 @@ export async function serverVerb(options: Asked, id: string, verb: ServerVerbOpt
       if (terminal.json) log.info(text)
       else terminal.say(text)
     }
-    const work = async () => await serve({ id, archive: open, log, listen, stack, stop: stop.signal, ready })
+    const work = async () =>
+      await serve({ id, archive: open, configured: options, log, listen, stack, stop: stop.signal, ready })
     const newer = await asProcess(home, 'server', async () => ({ pid: await work() }), id)
     unlisten()
     if (newer.pid !== undefined) terminal.say(`a newer server (pid ${newer.pid}) has taken over`)

@@ -3,6 +3,7 @@ import { checkTag } from '../../app/records/tag-pages.ts'
 import { deleteTags, mergeTags, renameTag, tagsNamed } from '../../app/records/tags.ts'
 import { oneLine } from '../../base/clean.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
+import { tagRecord } from '../../db/records.ts'
 import { listTags, type Tag } from '../../db/tags.ts'
 import { many } from '../format.ts'
 import { asProcess, withHome } from '../home.ts'
@@ -18,8 +19,6 @@ export async function tagList(options: GlobalOptions, verb: PrintOptions): Promi
     printer.list(await listTags(db), 'no page has a tag; add --tag gives them some'),
   )
 }
-
-const tagRecord = (tag: Tag) => ({ type: 'Tag', ...tag })
 
 const COLUMNS: readonly Column<Tag>[] = [
   { name: 'pages', value: ({ pages }) => String(pages), right: true },

@@ -1,4 +1,4 @@
-import { shortId } from '../format.ts'
+import { shortId } from '../../base/words.ts'
 import type { Column } from '../screen/table.ts'
 
 /** What a list shows of a row. */

@@ -1,13 +1,11 @@
 // The one script of the pages that a server sends. Without it they work, and stand still.
-import { dayOf, minuteOf } from '../page-row.ts'
 import { find } from './dom.ts'
+import { localise, startLive } from './live.ts'
 
 document.addEventListener('DOMContentLoaded', () => {
-  for (const time of document.querySelectorAll('time')) {
-    const [date, isDay] = [new Date(time.dateTime), time.textContent.length === 'YYYY-MM-DD'.length]
-    time.textContent = isDay ? dayOf(date) : minuteOf(date)
-  }
+  localise(document)
   takeCode()
+  startLive()
 })
 
 /** A one-time link has its code behind the `#`, which no server sees: it goes into the form, and out of the address. */

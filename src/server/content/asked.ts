@@ -10,7 +10,14 @@ export interface Asked {
   readonly path: string
   /** Behind the question mark; undefined: there is none. */
   readonly query: string | undefined
+  /** In a frame of a copy, which has made the address so. */
+  readonly isInner: boolean
 }
+
+/** What a frame in a copy has at the end of its query. */
+export const INNER = 'in-a-frame'
+
+const END = new RegExp(`(?:^|&)${INNER}$`)
 
 /** Reads host and path of a request. Undefined: it names no capture. */
 export function asked({ url = '', rawHeaders }: IncomingMessage, place: ContentPlace): Asked | undefined {
@@ -20,13 +27,15 @@ export function asked({ url = '', rawHeaders }: IncomingMessage, place: ContentP
   const { protocol, isWildcard } = place
   const at = url.indexOf('?')
   const whole = url.slice(1, at === -1 ? undefined : at)
-  const query = at === -1 ? undefined : url.slice(at + 1)
+  const asked = at === -1 ? undefined : url.slice(at + 1)
+  const query = asked?.replace(END, '') || undefined
+  const isInner = query !== asked && END.test(asked ?? '')
   if (isWildcard) {
     const [, label = ''] = /^([^.]+)\./.exec(host.toLowerCase()) ?? []
     if (host.toLowerCase() !== `${label}.${place.host}`) return undefined
-    return { label, base: `${protocol}//${label}.${place.host}`, path: whole, query }
+    return { label, base: `${protocol}//${label}.${place.host}`, path: whole, query, isInner }
   }
   if (host.toLowerCase() !== place.host) return undefined
   const [label = '', ...steps] = whole.split('/')
-  return { label, base: `${protocol}//${place.host}/${label}`, path: steps.join('/'), query }
+  return { label, base: `${protocol}//${place.host}/${label}`, path: steps.join('/'), query, isInner }
 }

@@ -7,9 +7,9 @@ const KEPT_S = 60
 
 /** What a copy must not even ask for. */
 const DENIED = [
-  ...['camera', 'microphone', 'geolocation', 'payment', 'usb', 'serial', 'hid', 'midi', 'bluetooth'],
+  ...['camera', 'microphone', 'geolocation', 'payment', 'usb', 'serial', 'hid', 'midi'],
   ...['display-capture', 'fullscreen', 'autoplay', 'clipboard-read', 'clipboard-write', 'storage-access'],
-  ...['attribution-reporting', 'browsing-topics', 'join-ad-interest-group', 'run-ad-auction', 'shared-storage'],
+  'browsing-topics',
   ...['private-state-token-issuance', 'private-state-token-redemption', 'identity-credentials-get'],
 ]
 
@@ -38,7 +38,7 @@ export function contentHeaders(content: Shown, asked: Asked, sent: Sent): Record
  * A copy shows what lies in its own folder, and nothing runs. What a person clicks opens by itself, as a page like any
  * other. A viewer of PDFs shows nothing in a sandbox; it does not let a PDF do anything.
  */
-function policy({ app, copies }: Shown, { base }: Asked, sent: Sent): string {
+function policy({ app, copies }: Shown, { base, isInner }: Asked, sent: Sent): string {
   const { isWildcard } = copies.place
   const own = isWildcard ? base : `${base}/`
   const pictures = `${own} data: blob:`
@@ -47,7 +47,8 @@ function policy({ app, copies }: Shown, { base }: Asked, sent: Sent): string {
     "script-src 'none'",
     "base-uri 'none'",
     "form-action 'none'",
-    `frame-ancestors ${app} ${new URL(base).origin}`,
+    // In a sandbox a copy is nobody: whoever shows a frame of its own could not be named.
+    ...(isInner ? [] : [`frame-ancestors ${app}`]),
   ]
   if (sent === 'pdf' && isWildcard) return [...common, `object-src ${own}`, "style-src 'unsafe-inline'"].join('; ')
   return [
@@ -57,6 +58,6 @@ function policy({ app, copies }: Shown, { base }: Asked, sent: Sent): string {
     `media-src ${pictures}`,
     `font-src ${own} data:`,
     `style-src ${own} data: 'unsafe-inline'`,
-    `frame-src ${own}`,
+    `frame-src ${own} data:`,
   ].join('; ')
 }

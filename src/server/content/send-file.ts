@@ -1,12 +1,9 @@
-import { isAscii } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { TextDecoder } from 'node:util'
-import sniff from 'html-encoding-sniffer'
-import { encodingOf, UNDECLARED, withoutHalfCharacter } from '../../plugins/base/charset.ts'
 import type { OpenFile } from './open-inside.ts'
+import { pageDecoder } from './page-decoder.ts'
 import { rangeOf } from './range.ts'
 import { TamedHtml } from './tamed-html.ts'
 
@@ -69,29 +66,14 @@ export async function sendTamed({ request, response, headers, file, name }: Send
 
 async function* tamedPieces(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const tamed = new TamedHtml()
-  let decoder: TextDecoder | undefined
+  let decoder: ReturnType<typeof pageDecoder> | undefined
   for await (const part of bytes) {
-    decoder ??= decoderFor(part)
+    decoder ??= pageDecoder(part, part.length < HEAD_BYTES)
     const text = tamed.push(decoder.decode(part, { stream: true }))
     if (text !== '') yield Buffer.from(text)
   }
   const rest = tamed.push(decoder?.decode() ?? '') + tamed.end()
   if (rest !== '') yield Buffer.from(rest)
-}
-
-/** Reads a page in its encoding, which is told by its beginning; all of a page that is not longer. */
-function decoderFor(head: Buffer): TextDecoder {
-  const isAll = head.length < HEAD_BYTES
-  // What is ASCII so far may be anything that it says it is.
-  const isOpen = !isAll && isAscii(head)
-  const encoding = isOpen
-    ? sniff(head, { defaultEncoding: 'UTF-8' })
-    : encodingOf(isAll ? head : withoutHalfCharacter(head), UNDECLARED)
-  try {
-    return new TextDecoder(encoding)
-  } catch {
-    return new TextDecoder('windows-1252') // Not every Node knows every encoding.
-  }
 }
 
 /** A file that became shorter meanwhile is an error: whoever reads must not wait for the rest. */

@@ -1,4 +1,5 @@
 import { Parser } from 'htmlparser2'
+import { INNER } from './asked.ts'
 
 /**
  * HTML as it was archived, without what no policy rules: what makes a browser connect, go elsewhere by itself, or tell
@@ -78,7 +79,9 @@ export function tamedHtml(text: string, depth = 0): string {
   return tamed.push(text) + tamed.end()
 }
 
-const READ_AGAIN = 8
+const READ_AGAIN = 4
+/** What an attribute costs besides its letters. */
+const COST = 16
 const SPARE = 65_536
 /** A longer tag is none: one of a frame may have a whole document in it. */
 const MOST_OF_TAG = 65_536
@@ -107,7 +110,7 @@ interface Tag {
   readonly attributes: readonly Attribute[]
   /** Has it an end? */
   readonly isWhole: boolean
-  /** How many characters were looked at. */
+  /** How many characters were looked at, or what costs as much. */
   readonly read: number
 }
 
@@ -136,8 +139,8 @@ function readTag(text: string, start: number, most: number): Tag {
   }
   for (;;) {
     next(GAP)
-    if (at >= part.length) return { attributes, isWhole: false, read: at }
-    if (part[at] === '>') return { attributes, isWhole: true, read: at }
+    if (at >= part.length) return { attributes, isWhole: false, read: at + COST * attributes.length }
+    if (part[at] === '>') return { attributes, isWhole: true, read: at + COST * attributes.length }
     const nameAt = at
     const name = next(NAME).toLowerCase()
     let [value, valueAt] = ['', at]
@@ -162,11 +165,28 @@ function editsOf(kind: string, start: number, attributes: readonly Attribute[], 
     const { at, value, valueAt } = attribute
     if (kind === 'iframe' && attribute.name === 'srcdoc' && depth < MOST_FRAMES)
       return [{ at: valueAt, until: valueAt + value.length, text: escaped(tamedHtml(plain(value), depth + 1)) }]
+    if (FRAMES.test(kind) && attribute.name === 'src') {
+      if (isBeside(value)) return [marked(value, valueAt)]
+      const [, type, base64] = depth < MOST_FRAMES ? (DOCUMENT.exec(value) ?? []) : []
+      if (type !== undefined && base64 !== undefined) {
+        const inner = tamedHtml(Buffer.from(base64, 'base64').toString(), depth + 1)
+        return [{ at: valueAt, until: valueAt + value.length, text: type + Buffer.from(inner).toString('base64') }]
+      }
+    }
     return isHarmless(kind, attribute) ? [] : [{ at: at + 1, until: at + 2, text: 'x' }]
   })
   // The first of two attributes counts.
   const leadsOut = /^(?:a|area)$/.test(kind) && attributes.some(({ name, value }) => LINK.test(name) && OUT.test(value))
   return leadsOut ? [{ at: start, until: start, text: ' target=_blank' }, ...edits] : edits
+}
+
+/** A document in the address of a frame, as `singlefile` writes one. */
+const DOCUMENT = /^(data:text\/html;charset=utf-8;base64,)([\w+/=]*)$/
+
+/** The address of a frame, which says that it is one. */
+function marked(address: string, at: number): Edit {
+  const end = at + (/^[^#]*/.exec(address)?.[0].trimEnd().length ?? 0)
+  return { at: end, until: end, text: `${address.includes('?') ? '&' : '?'}${INNER}` }
 }
 
 const LINK = /^(?:xlink:)?href$/
@@ -181,7 +201,7 @@ function isHarmless(kind: string, { name, value }: Attribute): boolean {
   if (kind === 'meta') return !/^(?:http-equiv|name|property)$/.test(name) || (name !== 'http-equiv' && isPlain(value))
   if (kind === 'base') return name !== 'href' && name !== 'target'
   // Chromium connects to where a frame would lead before it looks whether that is forbidden.
-  if (FRAMES.test(kind)) return name !== 'srcdoc' && (name !== 'src' || isBeside(value))
+  if (FRAMES.test(kind)) return name !== 'srcdoc' && name !== 'src'
   // Moving pictures change attributes without a script.
   if (kind === 'set' || kind.startsWith('animate')) return name !== 'attributename' || !/href|target|&/i.test(value)
   return !TELLS.test(name)

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
+import { shellWord } from '../../base/words.ts'
 import { copyNearest } from '../../db/archived-pages.ts'
 import { foreign, html } from '../../pages/html.ts'
 import type { App } from '../visit.ts'
 import type { Web } from '../web.ts'
 import { board } from './frame.ts'
-import { shellWord } from './shell-word.ts'
 
 /** `/web/URL` leads to the newest copy of a URL, `/web/DATE/URL` to the one that is nearest to a date. */
 export function routeCopiesOfUrl(app: App, web: Web): void {

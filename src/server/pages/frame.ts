@@ -26,9 +26,11 @@ export function banner(here: Section): Html {
 `
 }
 
-/** A page of this server that no disk has: figures and tables. */
-export function board(here: Section, title: string, body: Html): string {
-  const { style, script } = servedAssets()
-  const place = { banner: banner(here), style: style.path, script: script.path, policy: () => undefined }
-  return page({ title, kind: 'board', body: html`<main id="main" tabindex="-1">\n${body}</main>` }, place)
+/** A page of this server that no disk has: figures and tables. @param topics what it is to be told of */
+export function board(here: Section, title: string, body: Html, topics?: string): string {
+  const { style, script, worker } = servedAssets()
+  const assets = { style: style.path, script: script.path, worker: worker.path }
+  const place = { ...assets, banner: banner(here), policy: () => undefined }
+  const main = html`<main id="main" tabindex="-1">\n${body}</main>`
+  return page({ title, kind: 'board', body: main, ...(topics && { topics }) }, place)
 }

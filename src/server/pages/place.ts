@@ -19,7 +19,7 @@ export function servedLinks({ copies }: Pick<Web, 'copies'>, session: Session): 
 
 /** The place of a page that is served. @param snapshotId whose files it shows, if of one */
 export function served(web: Pick<Web, 'copies'>, session: Session, snapshotId = ''): Place {
-  const { style, script } = servedAssets()
+  const { style, script, worker } = servedAssets()
   const file = (path: string) => web.copies.file(snapshotId, session, path)
   return {
     ...servedLinks(web, session),
@@ -27,6 +27,7 @@ export function served(web: Pick<Web, 'copies'>, session: Session, snapshotId = 
     top: '',
     style: style.path,
     script: script.path,
+    worker: worker.path,
     comesAgain: false,
     isLive: true,
     archive: '/',

@@ -1,6 +1,7 @@
 import type { App } from '../visit.ts'
 import type { Web } from '../web.ts'
 import { routeArchive } from './archive.ts'
+import { routeBoards } from './boards/routes.ts'
 import { routeCopiesOfUrl } from './copies-of-url.ts'
 import { routeCrawl } from './crawl.ts'
 import { routeCrawls } from './crawls.ts'
@@ -15,4 +16,5 @@ export function routePages(app: App, web: Web): void {
   routeSnapshot(app, web)
   routeLog(app, web)
   routeCopiesOfUrl(app, web)
+  routeBoards(app, web)
 }

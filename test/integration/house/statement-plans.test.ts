@@ -11,6 +11,7 @@ import { UrlList } from '../../../src/base/url-list.ts'
 import * as archived from '../../../src/db/archived-pages.ts'
 import * as binaries from '../../../src/db/binaries.ts'
 import { cancelledPages, lookAgainLater, watchPages } from '../../../src/db/cancelled-pages.ts'
+import * as changes from '../../../src/db/changes.ts'
 import { addUpCounts, allPages, isCrawlFull, pageCount, rowCounts, sealedPageCount } from '../../../src/db/counts.ts'
 import { crawlHooks } from '../../../src/db/crawl-hooks.ts'
 import { crawlProgress, madeBy, onlyPageOf, skippedFor } from '../../../src/db/crawl-progress.ts'
@@ -390,6 +391,10 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/web-sessions.ts beginWebSession': () =>
     sessions.beginWebSession(db, home.dataDirId, { code: hash, session: hash, seconds: 60 }),
   'db/processes.ts noteUrl': () => processes.noteUrl(db, worker, 'http://localhost'),
+  'db/changes.ts momentOf': () => changes.momentOf(db, home.dataDirId, '0'),
+  'db/changes.ts databaseOid': () => changes.databaseOid(db),
+  'db/runners.ts latestLeads': () => runners.latestLeads(home, 10),
+  'db/archived-pages.ts latestEnds': () => archived.latestEnds(db, 10),
   'db/schedules.ts insertSchedule': async () => {
     const crawl = { maxDepth: 0, maxUrls: 0, maxSize: 0, tags: [], label: '', config: {} }
     const daily = { every: 'day', cron: '0 0 * * *', timezone: 'UTC', urls: ['https://example.com/'], crawl }

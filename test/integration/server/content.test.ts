@@ -1,13 +1,18 @@
 // Copies come from a listener of their own: only files that a row names, to whoever knows the address, and as what they
 // are taken for no harm comes of.
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { href } from '../../../src/pages/links.ts'
+import { CopyAddresses } from '../../../src/server/content/addresses.ts'
+import { answerContent } from '../../../src/server/content/listener.ts'
 import { type Copies, copiesOf, type MadeCapture, makeCapture } from '../../support/captures.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
+import { opened } from '../../support/opened.ts'
 import { eventually } from '../../support/program.ts'
 import { type Answer, type AskOptions, askAt, type Served, serveHome } from '../../support/served.ts'
 
@@ -43,6 +48,11 @@ const FILES = {
   'wget/host/100%25.html': '<p>percent</p>',
   'html/old.html': Buffer.from([0x3c, 0x70, 0x3e, 0xfc, 0x3c, 0x2f, 0x70, 0x3e]),
   'html/koi.html': Buffer.concat([Buffer.from('<meta charset=koi8-r><p>'), Buffer.from([0xf7])]),
+  'html/long.html': Buffer.concat([
+    Buffer.from(`<meta charset=koi8-r><p>${' '.repeat(70_000)}`),
+    Buffer.from([0xf7, 0xf7]),
+  ]),
+  'html/longer.html': `<p>${'€'.repeat(60_000)}`,
   'html/utf16.html': Buffer.from('\ufeff<p>zwei</p><link rel=preconnect href=x>', 'utf16le'),
   'screenshot/screenshot.png': PIXEL,
   'screenshot/thumbnail.webp': PIXEL,
@@ -59,6 +69,41 @@ const FILES = {
   'html/said.png': '<p>said to be a page</p>',
   'html/big.bin': Buffer.alloc(BIG, 1),
 }
+
+describe('where all copies share a host', () => {
+  it('a capture is the beginning of a path, and is shown nothing but what is below it', async () => {
+    const home = await homes.make()
+    const capture = await makeCapture(home, FILES)
+    await opened(home, async ({ home }) => {
+      const session = { id: 'a' }
+      const server = createServer()
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      const place = { protocol: 'http:', host: `copies.example:${port}`, isWildcard: false } as const
+      const copies = new CopyAddresses(place, Buffer.alloc(32), { live: async () => [session.id] })
+      server.on('request', answerContent({ home, copies, app: 'http://app.example' }))
+      const { pathname } = new URL(copies.base(capture.id, session))
+      const of = async (path: string, host: string = place.host) => await askAt(port, host, path)
+      const page = await of(`${pathname}/singlefile/singlefile.html`)
+      expect([page.status, page.text]).toEqual([200, FILES['singlefile/singlefile.html']])
+      expect(page.headers['content-security-policy']).toMatch(
+        /^sandbox .*; img-src http:\/\/copies.example:\d+\/\w+-\w+\/ /,
+      )
+      // A viewer would show it as a page of the host that all share.
+      const { headers } = await of(`${pathname}/pdf/output.pdf`)
+      expect(headers['content-disposition']).toBe(`attachment; filename="output.pdf"; filename*=UTF-8''output.pdf`)
+      expect(headers['content-security-policy']).toMatch(/^sandbox /)
+      const none = await of('/')
+      const others = ['/title/title.txt', `${pathname.slice(0, -1)}/title/title.txt`, `/x${pathname}/title/title.txt`]
+      for (const path of others) expect((await of(path)).text).toBe(none.text)
+      expect((await of(`${pathname}/title/title.txt`, `x.${place.host}`)).text).toBe(none.text)
+      expect([none.status, (await of(`${pathname}/title/title.txt`)).text]).toEqual([404, 'Überschrift'])
+      server.closeAllConnections()
+      server.close()
+    })
+  })
+})
 
 describe('the content listener', () => {
   beforeAll(async () => {
@@ -192,7 +237,7 @@ describe('the content listener', () => {
       ])
       expect(policy).toContain("default-src 'none'")
       expect(policy).toContain("script-src 'none'")
-      expect(policy).toContain(`frame-ancestors ${served.origin} ${copies.base(capture.id)}`)
+      expect(policy).toContain(`frame-ancestors ${served.origin}; `)
     }
   })
 
@@ -200,6 +245,9 @@ describe('the content listener', () => {
     expect((await ask('/html/old.html')).text).toBe('<p>ü</p>')
     expect((await ask('/html/koi.html')).text).toBe('<meta charset=koi8-r><p>В')
     expect((await ask('/html/utf16.html')).text).toBe('<p>zwei</p><link rxl=preconnect href=x>')
+    const long = await ask('/html/long.html')
+    expect([long.text.length, long.text.slice(-5)]).toEqual([70_026, 'ВВ'.padStart(5, ' ')])
+    expect((await ask('/html/longer.html')).text.replaceAll('€', '')).toBe('<p>')
     const koi = await ask('/html/koi.html?raw')
     expect(koi.headers['content-length']).toBe(String(FILES['html/koi.html'].length))
   })
@@ -308,7 +356,7 @@ describe('the content listener', () => {
     await home.query('alter table snapshot drop constraint snapshot_output_dir_check')
     for (const folder of ['..', '/etc', 'archive/../personas', '.logs', 'personas/x', 'archive//x']) {
       const evil = await makeCapture(home, {}, { 'passwd/x': {} }, folder)
-      expect([folder, (await ask('/passwd/x', {}, evil.id)).text]).toEqual([folder, 'There is nothing here.\n'])
+      expect([folder, (await ask('/passwd/x', {}, evil.id)).text]).toEqual([folder, 'There is nothing here.'])
     }
   })
 

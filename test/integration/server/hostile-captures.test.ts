@@ -5,10 +5,19 @@ import { createServer, type Server as HttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mimeOf } from '../../../src/base/mime.ts'
+import { CopyAddresses } from '../../../src/server/content/addresses.ts'
+import { answerContent } from '../../../src/server/content/listener.ts'
 import { Browser, noBrowser } from '../../support/browser.ts'
 import { type Copies, copiesOf, makeCapture } from '../../support/captures.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
-import { type HostileCapture, hostileCaptures, PIXEL, type Targets } from '../../support/hostile-captures.ts'
+import {
+  type HostileCapture,
+  hostileCaptures,
+  leadingElsewhere,
+  PIXEL,
+  type Targets,
+} from '../../support/hostile-captures.ts'
+import { opened } from '../../support/opened.ts'
 import { eventually } from '../../support/program.ts'
 import { type Served, serveHome } from '../../support/served.ts'
 
@@ -19,6 +28,15 @@ const LATER_MS = 150
 const REACHED_MS = 5_000
 /** So many are shown at once. */
 const FRAMES = 6
+
+/** A page that tells what it knows of where somebody comes from. */
+const TELLS = `<script>fetch('/told?opener=' + !!opener + '&referrer=' + document.referrer)</script>`
+
+async function clickInTheMiddle(browser: Browser): Promise<boolean> {
+  for (const type of ['mousePressed', 'mouseReleased'])
+    await browser.send('Input.dispatchMouseEvent', { type, x: 300, y: 300, button: 'left', clickCount: 1 })
+  return true
+}
 
 /** A listener in front of another: what is asked goes through it, and is noted. */
 async function forwarder(port: number, heard: (text: string) => void): Promise<{ server: Server; port: number }> {
@@ -46,18 +64,29 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
   let plain: HttpServer
   const forwarders: Server[] = []
   const ids: Record<string, string> = {}
+  let otherId: string
   let otherHost: string
   /** Whom something has reached, and what was asked for of the own captures. */
   let reached: Record<keyof Targets, string[]>
   let shown: string[]
+  let referrers: string[]
 
   const originOf = (server: HttpServer, host = '127.0.0.1') =>
     `http://${host}:${(server.address() as AddressInfo).port}`
   const forget = () => {
     reached = { third: [], app: [], other: [] }
     shown = []
+    referrers = []
   }
   const later = async () => await new Promise((resolve) => setTimeout(resolve, LATER_MS))
+  const logIn = async () => {
+    const [name, value] = served.cookie.split('=')
+    await browser.send('Network.setCookie', { url: served.origin, name, value, httpOnly: true, sameSite: 'Strict' })
+  }
+  const cookies = async () => {
+    const all = (await browser.send('Storage.getCookies')) as { cookies: Record<'domain' | 'name' | 'value', string>[] }
+    return all.cookies.map(({ domain, name, value }) => `${domain} ${name}=${value}`)
+  }
   const blank = async () => {
     await browser.send('Page.navigate', { url: 'about:blank' })
     await browser.until("location.href === 'about:blank'")
@@ -74,7 +103,8 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
     copies = await copiesOf(home, served)
     third = createServer((request, response) => {
       reached.third.push(request.url ?? '')
-      response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>third')
+      referrers.push(request.headers.referer ?? '')
+      response.writeHead(200, { 'Content-Type': 'text/html' }).end(request.url === '/asked' ? TELLS : '<p>third')
     })
     // Not a word is understood: a connection is too much already.
     third.on('connection', () => reached.third.push('a connection'))
@@ -94,6 +124,7 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
       'html/ok.gif': PIXEL,
       'html/ok.css': 'p {}',
     })
+    otherId = other.id
     otherHost = new URL(copies.base(other.id)).host
     targets = { third: originOf(third), app: served.origin, other: copies.base(other.id) }
     captures = hostileCaptures(targets)
@@ -112,8 +143,7 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
       `MAP *.localhost:${copies.port} 127.0.0.1:${content.port}`,
     ]
     browser = await Browser.start(`--host-resolver-rules=${rules.join(', ')}`)
-    const [name, value] = served.cookie.split('=')
-    await browser.send('Network.setCookie', { url: served.origin, name, value, httpOnly: true, sameSite: 'Strict' })
+    await logIn()
     await browser.send('Page.navigate', { url: `${served.origin}/` })
     await browser.until("location.pathname === '/' && document.readyState === 'complete'")
   })
@@ -137,9 +167,13 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
       })
       if (reaches) await eventually(() => reached[reaches].length > 0, REACHED_MS).catch(() => silent.push(name))
       else await later()
-      if (!reaches) console.log(name, reached)
     }
     expect(silent).toEqual([])
+    expect((await cookies()).filter((cookie) => cookie.includes('planted'))).toEqual([
+      'plain.localhost abx_planted=evil',
+    ])
+    await browser.send('Storage.clearCookies')
+    await logIn()
   })
 
   it('reach nobody, opened by themselves, and are shown', async () => {
@@ -182,11 +216,79 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
       await later()
       const names = some.map(([name]) => name)
       if (Object.values(reached).flat().length > 0) found[names.join(' or ')] = reached
-      const pictures = shown.filter((path) => path.endsWith('/ok.gif')).length
-      expect([names, pictures]).toEqual([names, some.filter(([, { isPage }]) => isPage).length])
+      const pictures = some.filter(([, { files }]) => 'html/ok.gif' in files).length
+      expect([names, shown.filter((path) => path.endsWith('/ok.gif')).length]).toEqual([names, pictures])
       expect([names, await browser.evaluate(`window.stays === document.title`)]).toEqual([names, true])
     }
     expect(found).toEqual({})
     expect((await served.ask('/')).status).toBe(200)
+    expect(await cookies()).toEqual([`${new URL(served.origin).hostname} ${served.cookie}`])
+  })
+
+  it('see nothing of each other where all share a host, and are shown', async () => {
+    await opened(home, async ({ home: open }) => {
+      const shared = createServer()
+      shared.listen(0, '127.0.0.1')
+      await once(shared, 'listening')
+      const session = { id: 'shared' }
+      const host = `copies.localhost:${(shared.address() as AddressInfo).port}`
+      const place = { protocol: 'http:', host, isWildcard: false } as const
+      const addresses = new CopyAddresses(place, Buffer.alloc(32), { live: async () => [session.id] })
+      const answer = answerContent({ home: open, copies: addresses, app: served.origin })
+      const [all, other] = [hostileCaptures({ ...targets, other: addresses.base(otherId, session) }), new Set<string>()]
+      shared.on('request', (request, response) => {
+        if (request.url?.includes(otherId.replaceAll('-', ''))) other.add(request.url)
+        answer(request, response)
+      })
+      for (const [name, { files, page, reaches }] of Object.entries(all)) {
+        if (reaches !== 'other') continue
+        await blank()
+        const { id } = await makeCapture(home, files)
+        await browser.send('Page.navigate', { url: `${addresses.base(id, session)}/${page}` })
+        await browser.until(`document.readyState === 'complete' && location.protocol === 'http:'`)
+        await later()
+        expect([name, await browser.evaluate(`document.querySelector('#ok').naturalWidth`)]).toEqual([name, 1])
+        expect([name, await browser.evaluate(`origin`)]).toEqual([name, 'null'])
+        expect([name, [...other]]).toEqual([name, []])
+      }
+      shared.closeAllConnections()
+      shared.close()
+    })
+  })
+
+  it('tell whoever a person goes to neither where that is nor who', async () => {
+    const files = leadingElsewhere(targets.third)
+    const { id } = await makeCapture(home, files)
+    const page = Object.keys(files)[0]!
+    const click = async () => {
+      await browser.send('Page.bringToFront')
+      await eventually(async () => (await told()) !== undefined || !(await clickInTheMiddle(browser)))
+      return await told()
+    }
+    const told = async () => reached.third.find((path) => path.startsWith('/told'))
+    const here = `${copies.base(id)}/${page}`
+    captures = { ...captures, 'leads elsewhere': { files, page, isPage: true } }
+    await blank()
+    await browser.send('Page.navigate', { url: `${originOf(plain, 'plain.localhost')}/leads elsewhere/${page}` })
+    await browser.until("document.querySelector('#out')")
+    expect(await click()).toMatch(/opener=true&referrer=.*plain\.localhost/)
+    expect(referrers).toContain(`${originOf(plain, 'plain.localhost')}/leads%20elsewhere/${page}`)
+    await browser.send('Page.bringToFront')
+    await blank()
+    await browser.send('Page.navigate', { url: here })
+    await browser.until("document.querySelector('#out')")
+    expect(await click()).toBe('/told?opener=false&referrer=')
+    await browser.send('Page.bringToFront')
+    await browser.send('Page.navigate', { url: `${served.origin}/` })
+    await browser.until("location.pathname === '/' && document.readyState === 'complete'")
+    forget()
+    await browser.evaluate(`(() => {
+      const frame = Object.assign(document.createElement('iframe'), { src: ${JSON.stringify(here)} })
+      frame.style = 'position: fixed; inset: 0; width: 100vw; height: 100vh; z-index: 9'
+      document.body.append(frame)
+      return new Promise((resolve) => { frame.onload = () => resolve(true) })
+    })()`)
+    expect(await click()).toBe('/told?opener=false&referrer=')
+    expect([reached.app, referrers.filter((from) => /localhost:/.test(from)).length]).toEqual([[], 0])
   })
 })

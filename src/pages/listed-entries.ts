@@ -1,8 +1,8 @@
-import { picturesOf } from '../../db/archived-pages.ts'
-import type { Home } from '../../db/home.ts'
-import type { ListedSnapshot } from '../../db/lists/listings.ts'
-import type { WorkStatus } from '../../db/tables.ts'
-import { entryOf } from './entry.ts'
+import { picturesOf } from '../db/archived-pages.ts'
+import type { Home } from '../db/home.ts'
+import type { ListedSnapshot } from '../db/lists/listings.ts'
+import type { WorkStatus } from '../db/tables.ts'
+import { entryOf } from './model/entry.ts'
 
 /** What a list shows of a page whose place is known by its id. */
 export interface ListedEntry {

@@ -1,0 +1,55 @@
+import { sql } from 'kysely'
+import type { Database } from './database.ts'
+import { byIndex } from './lists/by-index.ts'
+import { IS_LIVE } from './processes.ts'
+
+/** How the archive was at one moment, as far as it changes while work goes on. */
+export interface Moment {
+  /** Transactions before this one are over: what they changed was seen. */
+  readonly horizon: string
+  /** Pages that were sealed, or changed after that, since the horizon of the moment before; those of late, again. */
+  readonly sealed: readonly { readonly id: string | null; readonly crawl_id: string; readonly change: string }[]
+  /** Pages in work, each with all that is known of who works on it. */
+  readonly working: readonly { readonly id: string; readonly crawl_id: string; readonly state: string }[]
+  /** Crawls that are not over, the latest first. */
+  readonly crawls: readonly { readonly id: string; readonly state: string }[]
+  /** All that is known of the processes of the data dir, but for their heartbeats. */
+  readonly processes: string
+}
+
+/** Changes of pages that one look answers with; more of them, and it does not matter which. */
+export const MOST_CHANGES = 500
+const MOST_CRAWLS = 200
+
+/** Reads the archive as it is now, in one statement. @param since the horizon of the moment before */
+export async function momentOf(db: Database, dataDirId: string, since: string): Promise<Moment> {
+  const openCrawls = (status: string) => sql`
+    (select id, status, message from crawl where status = ${status} order by id desc limit ${MOST_CRAWLS})`
+  const select = sql<Moment>`
+    select pg_snapshot_xmin(pg_current_snapshot())::text as horizon,
+      coalesce((
+        select json_agg(json_build_object('id', snapshot_id, 'crawl_id', crawl_id, 'change', number || ' ' || changed))
+        from (select * from archived_page where changed >= ${since}::xid8 order by changed, number
+              limit ${MOST_CHANGES}) a), '[]') as sealed,
+      coalesce((
+        select json_agg(json_build_object('id', s.id, 'crawl_id', s.crawl_id, 'state', concat_ws(' ', s.claimed_by,
+          (select string_agg(r.id::text, ' ' order by r.id) from archive_result r
+           where r.snapshot_id = s.id and r.status = 'started'))))
+        from snapshot s where s.claimed_by is not null), '[]') as working,
+      coalesce((
+        select json_agg(json_build_object('id', id, 'state', concat_ws(' ', status, message)))
+        from (${openCrawls('queued')} union all ${openCrawls('started')} union all ${openCrawls('paused')}) c),
+        '[]') as crawls,
+      (select md5(coalesce(string_agg(concat_ws(' ', id, status, worker_type, standby, term, blocked_reason, url), ','
+         order by id), '')) from process
+       where ${IS_LIVE} and data_dir_id = ${dataDirId} and process_type <> 'cli') as processes`
+  const { rows } = await byIndex(db, (tx) => select.execute(tx))
+  return rows[0]!
+}
+
+/** Names the database itself, within its server. */
+export async function databaseOid(db: Database): Promise<string> {
+  const { rows } = await sql<{ oid: string }>`
+    select oid::text as oid from pg_database where datname = current_database()`.execute(db)
+  return rows[0]!.oid
+}

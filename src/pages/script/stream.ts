@@ -1,0 +1,52 @@
+import type { FromWorker } from './stream-messages.ts'
+
+/** After a refusal a browser does not come back by itself. */
+const AGAIN_MS = 3_000
+
+/** The one stream of a browser, or of a tab. */
+export class Stream {
+  readonly #hear: (message: FromWorker) => void
+  #source: EventSource | undefined
+  #topics: readonly string[] = []
+  #last: string | undefined
+  #timer: number | undefined
+
+  constructor(hear: (message: FromWorker) => void) {
+    this.#hear = hear
+  }
+
+  /** Listens to these topics from now on; to none: not at all. @param since when what is shown was made, in ms */
+  listen(topics: readonly string[], since?: number): void {
+    const wanted = [...new Set(topics)].sort()
+    const isSame = wanted.join(' ') === this.#topics.join(' ')
+    // Who comes anew to a stream that is there has missed what it told before.
+    if (isSame && this.#source) {
+      this.#hear({ event: 'change', topics: wanted })
+      return
+    }
+    this.#topics = wanted
+    if (this.#last === undefined && since !== undefined) this.#last = String(since)
+    this.#open()
+  }
+
+  #open(): void {
+    clearTimeout(this.#timer)
+    this.#source?.close()
+    this.#source = undefined
+    if (this.#topics.length === 0) return
+    const asked = new URLSearchParams({ topics: this.#topics.join(' '), ...(this.#last && { since: this.#last }) })
+    const source = new EventSource(`/events?${asked}`)
+    this.#source = source
+    for (const event of ['change', 'reload', 'trouble', 'well'] as const)
+      source.addEventListener(event, ({ data, lastEventId }: MessageEvent<string>) => {
+        if (source !== this.#source) return
+        this.#last = lastEventId
+        this.#hear(event === 'change' ? { event, topics: data.split(' ') } : { event })
+      })
+    source.addEventListener('error', () => {
+      if (source !== this.#source) return
+      this.#hear({ event: 'broken' })
+      if (source.readyState === EventSource.CLOSED) this.#timer = setTimeout(() => this.#open(), AGAIN_MS)
+    })
+  }
+}

@@ -1,0 +1,121 @@
+import { listProcesses, listRows } from '../../app/lists.ts'
+import { cursorOf, placeOf } from '../../app/records/cursors.ts'
+import { type FilterWords, filtersOf } from '../../app/records/filters.ts'
+import { UsageError } from '../../base/errors.ts'
+import type { Home } from '../../db/home.ts'
+import { CRAWLS, type Listing, listedByIds, RESULTS, SNAPSHOTS } from '../../db/lists/listings.ts'
+import { machines } from '../../db/machines.ts'
+import { rowById } from '../../db/process-rows.ts'
+import { machineRecord, processRecord, scheduleRecord, tagRecord } from '../../db/records.ts'
+import { listSchedules } from '../../db/schedules.ts'
+import { listTags } from '../../db/tags.ts'
+import type { Query } from './query.ts'
+
+/** A part of a list, and the cursor of what comes after it. */
+export interface Part {
+  readonly items: readonly object[]
+  readonly next: string | undefined
+}
+
+/** A list of the API: the records that the command line prints, by its filters. */
+export interface List {
+  /** The filters that it takes. */
+  readonly filters: readonly string[]
+  part(home: Home, query: Query): Promise<Part>
+  /** Where its rows are found by a part of their id; undefined: they have none. */
+  readonly table?: 'crawl' | 'snapshot' | 'archive_result' | 'process' | 'machine' | 'schedule'
+  /** The record of one row, by its whole id. */
+  one?(home: Home, id: string): Promise<object | undefined>
+}
+
+/** What the API calls the filters of rows. */
+const WORDS: Readonly<Record<keyof FilterWords, string>> = {
+  status: 'status',
+  outcome: 'outcome',
+  urlContains: 'url__icontains',
+  text: 'text',
+  host: 'host',
+  crawlId: 'crawl_id',
+  snapshotId: 'snapshot_id',
+  plugin: 'plugin',
+  made: 'made',
+  tag: 'tag',
+  after: 'after',
+  before: 'before',
+}
+
+function listing<Row extends { readonly id: string }>(of: Listing<Row>): List {
+  return {
+    filters: Object.values(WORDS),
+    table: of.table,
+    part: async (home, query) => {
+      const words = Object.fromEntries(Object.entries(WORDS).map(([word, name]) => [word, query.get(name)]))
+      const filters = await filtersOf(of, words as FilterWords, (word) => WORDS[word])(home)
+      const cursor = query.get('below')
+      const from = cursor === undefined ? {} : { last: placeOf(cursor) }
+      const rows: Row[] = []
+      // One more than is asked for: is there anything after them?
+      for await (const some of listRows({ home }, of, { filters, limit: query.limit + 1, ...from })) rows.push(...some)
+      const items = rows.slice(0, query.limit)
+      const last = rows.length > items.length ? items.at(-1) : undefined
+      return { items: items.map(of.record), next: last && cursorOf(last) }
+    },
+    one: async (home, id) => (await listedByIds(home.db, of, [id])).map(of.record)[0],
+  }
+}
+
+const PROCESSES: List = {
+  filters: ['all', 'type', 'worker_type', 'status'],
+  table: 'process',
+  part: async (home, query) => {
+    const [type, workerType, status] = ['type', 'worker_type', 'status'].map((name) => query.get(name))
+    const before = query.get('below')
+    if (before !== undefined && !/^\d{1,15}$/.test(before)) throw new UsageError(`not a place in a list: ${before}`)
+    const filters = {
+      all: query.has('all'),
+      ...(type !== undefined && { type }),
+      ...(workerType !== undefined && { workerType }),
+      ...(status !== undefined && { status }),
+      ...(before !== undefined && { before: Number(before) }),
+    }
+    const rows = []
+    for await (const some of listProcesses({ home }, { filters, limit: query.limit + 1 })) rows.push(...some)
+    const items = rows.slice(0, query.limit)
+    const last = rows.length > items.length ? items.at(-1) : undefined
+    return { items: items.map(processRecord), next: last && String(last.seq) }
+  },
+  one: async (home, id) => {
+    const row = await rowById(home, id)
+    return row && processRecord(row)
+  },
+}
+
+/** Lists of which there is little: all of it is read. */
+function whole<Each extends { readonly id: string }>(
+  all: (home: Home) => Promise<readonly Each[]>,
+  table?: 'machine' | 'schedule',
+): List {
+  return {
+    filters: [],
+    ...(table && { table }),
+    part: async (home, query) => {
+      const each = await all(home)
+      const cursor = query.get('below')
+      const from = cursor === undefined ? 0 : each.findIndex(({ id }) => id === cursor) + 1
+      const items = each.slice(from, from + query.limit)
+      return { items, next: from + items.length < each.length ? items.at(-1)?.id : undefined }
+    },
+    one: async (home, id) => (await all(home)).find((each) => each.id === id),
+  }
+}
+
+/** The lists of the API, by their names. */
+export const LISTS: ReadonlyMap<string, List> = new Map([
+  ['crawls', listing(CRAWLS)],
+  ['snapshots', listing(SNAPSHOTS)],
+  ['results', listing(RESULTS)],
+  ['processes', PROCESSES],
+  ['schedules', whole(async ({ db }) => (await listSchedules(db)).map(scheduleRecord), 'schedule')],
+  ['machines', whole(async (home) => (await machines(home.db)).map((row) => machineRecord(row, home)), 'machine')],
+  ['tags', whole(async ({ db }) => (await listTags(db)).map(tagRecord))],
+])

@@ -1,0 +1,73 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { sleep } from '../../base/abort.ts'
+import { tokensIn } from '../access/cookie.ts'
+import type { Session } from '../access/sessions.ts'
+import type { Web } from '../web.ts'
+import { Hub } from './hub.ts'
+import { Stream } from './stream.ts'
+import { topicsIn } from './topics.ts'
+
+/** Where streams are. */
+export const EVENTS_PATH = '/events'
+
+const MOST_STREAMS = 2_000
+/** Each stream hears something so often; not all in one moment. */
+const BEAT_MS = 25_000
+const BEAT_PARTS = 50
+
+/** The streams of a server. They need the connection itself, so they do not go through the app. */
+export class Events {
+  readonly #web: Pick<Web, 'sessions' | 'names'>
+  readonly #hub: Hub
+  readonly #over = new AbortController()
+
+  constructor(web: Web) {
+    this.#web = web
+    this.#hub = new Hub(web.archive, web.database)
+    web.sessions.onEnd((id) => this.#hub.end(id))
+    void this.#beat()
+  }
+
+  /** Answers a request for events: `?topics=archive+crawl:ID`, and `since`, or `Last-Event-ID` on return. */
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const session = await this.#session(request)
+    const refuse = (status: number, error: string, headers = {}) => {
+      response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', ...headers })
+      response.end(`${JSON.stringify({ error })}\n`)
+    }
+    if (session === undefined) return refuse(401, 'no session: log in')
+    if (session === 'unknown') return refuse(503, 'the database is away', { 'Retry-After': '2' })
+    if (request.method !== 'GET') return refuse(405, 'events are read', { Allow: 'GET' })
+    const asked = new URLSearchParams(request.url?.split('?')[1] ?? '')
+    const topics = topicsIn(asked.get('topics') ?? '')
+    if (!topics) return refuse(400, 'topics: it takes archive, processes, crawl:ID and page:ID, with spaces between')
+    if (this.#hub.size >= MOST_STREAMS) return refuse(503, 'too many pages are open', { 'Retry-After': '10' })
+    const stream = new Stream(response, session, topics)
+    const last = request.headers['last-event-id']
+    this.#hub.join(stream, typeof last === 'string' ? last : (asked.get('since') ?? undefined))
+    response.on('error', () => {}).on('close', () => this.#hub.leave(stream))
+  }
+
+  /** All end; browsers come back soon, to a newer server if there is one. */
+  end(): void {
+    this.#over.abort()
+    this.#hub.end()
+  }
+
+  async #session({ headers }: IncomingMessage): Promise<Session | undefined | 'unknown'> {
+    return await this.#web.sessions.of(tokensIn(headers.cookie, this.#web.names)).catch(() => 'unknown' as const)
+  }
+
+  /** Beats a part of the streams at a time, and ends those whose session is over: another server may have ended it. */
+  async #beat(): Promise<void> {
+    for (let part = 0; !this.#over.signal.aborted; part = (part + 1) % BEAT_PARTS) {
+      await sleep(BEAT_MS / BEAT_PARTS, this.#over.signal)
+      for (const stream of this.#hub.all().filter((_stream, at) => at % BEAT_PARTS === part)) {
+        stream.beat()
+        if (await this.#web.sessions.isLive(stream.session).catch(() => true)) continue
+        stream.end()
+        this.#hub.leave(stream)
+      }
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import type { Changes } from '../../app/changes.ts'
+import { isUuid } from '../../base/ids.ts'
+
+/** What a page may listen to: `archive`, `processes`, `crawl:ID`, `page:ID`. */
+export type Topic = string
+
+const MOST_TOPICS = 100
+
+/** Reads topics, separated by spaces; undefined: one of them is none. */
+export function topicsIn(text: string): ReadonlySet<Topic> | undefined {
+  const topics = text.split(' ').filter(Boolean)
+  const isTopic = (topic: string) =>
+    topic === 'archive' || topic === 'processes' || (/^(crawl|page):/.test(topic) && isUuid(topic.split(':')[1]!))
+  return topics.length > 0 && topics.length <= MOST_TOPICS && topics.every(isTopic) ? new Set(topics) : undefined
+}
+
+/** The topics of what changed. */
+export function topicsOf({ archive, pages, crawls, processes }: Changes): Topic[] {
+  return [
+    ...(archive ? ['archive'] : []),
+    ...(processes ? ['processes'] : []),
+    ...crawls.map((id) => `crawl:${id}`),
+    ...pages.map((id) => `page:${id}`),
+  ]
+}

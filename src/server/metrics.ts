@@ -1,0 +1,99 @@
+import { status } from '../app/status/facts.ts'
+import { isDatabaseAway } from '../db/trouble.ts'
+import type { App } from './visit.ts'
+import type { Web } from './web.ts'
+
+/** A metric, with each of its values. */
+interface Metric {
+  readonly name: string
+  readonly type: 'gauge' | 'counter'
+  readonly help: string
+  readonly values: readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[]
+}
+
+/** What Prometheus reads: the facts of `status`, as they are now. */
+export function routeMetrics(app: App, { archive, database }: Web): void {
+  app.get('/metrics', async (c) => {
+    const facts = await status(archive).catch((error: unknown) => {
+      if (!isDatabaseAway(error)) throw error
+      database.isAway()
+      return undefined
+    })
+    const metrics = [one('up', 'Does the database answer?', facts ? 1 : 0), ...ofServer(), ...(facts ? of(facts) : [])]
+    return c.body(metrics.map(written).join(''), 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
+  })
+}
+
+const PREFIX = 'archivebox_'
+const one = (name: string, help: string, value: number): Metric => ({
+  name,
+  type: 'gauge',
+  help,
+  values: [[{}, value]],
+})
+
+function of(facts: Awaited<ReturnType<typeof status>>): Metric[] {
+  const { queue, pages, due, runner, database, disk, crawls, workers, oldest_due_age_s: oldest } = facts
+  const outcomes = ['archived', 'partial', 'failed'] as const
+  return [
+    {
+      ...{ name: 'rows', type: 'gauge', help: 'Rows of a model in a state.' },
+      values: Object.entries(queue).flatMap(([model, states]) =>
+        Object.entries(states).map(([state, rows]) => [{ model, state }, rows] as const),
+      ),
+    },
+    {
+      ...{ name: 'pages', type: 'gauge', help: 'Pages that came to an end, by how they went.' },
+      values: outcomes.map((outcome) => [{ outcome }, pages[outcome]]),
+    },
+    one('pages_working', 'Pages that are worked on.', pages.working),
+    one('pages_interrupted', 'Pages that were begun, and belong to nobody.', pages.interrupted),
+    {
+      ...{ name: 'due', type: 'gauge', help: 'Rows that could be begun now.' },
+      values: [
+        [{ model: 'crawl' }, due.crawl],
+        [{ model: 'snapshot' }, due.snapshot],
+      ],
+    },
+    one('oldest_due_age_seconds', 'How long the oldest of them has waited.', oldest ?? 0),
+    one(
+      'pages_per_second',
+      'Pages that end, over the crawls that run.',
+      sum(crawls.map((each) => each.pages_per_second)),
+    ),
+    one('runner_leads', 'Does a runner lead?', runner.state === 'none' ? 0 : 1),
+    one('runner_term', 'Its term: one more with each takeover.', runner.term ?? 0),
+    one('runner_heartbeat_age_seconds', 'The age of its heartbeat.', runner.heartbeat_age_s ?? 0),
+    one('standbys', 'Runners that stand by.', facts.standbys.length),
+    one('blocked', 'Is there a reason why nothing moves?', facts.blocked_reason === null ? 0 : 1),
+    one('workers_memory_bytes', 'Memory of workers and hooks.', sum(workers.map((each) => each.rss_bytes))),
+    one('database_size_bytes', 'What the database takes.', database.size_bytes),
+    one('archive_size_bytes', 'What the files of pages take.', disk.archive_bytes),
+    one('disk_free_bytes', 'Free space where the archive lies.', disk.free_bytes),
+  ]
+}
+
+function ofServer(): Metric[] {
+  const { rss, heapUsed } = process.memoryUsage()
+  const { user, system } = process.cpuUsage()
+  return [
+    one('server_memory_bytes', 'Memory of this server.', rss),
+    one('server_heap_bytes', 'Memory that its own objects take.', heapUsed),
+    {
+      ...{ name: 'server_cpu_seconds_total', type: 'counter', help: 'CPU of this server since its start.' },
+      values: [[{}, (user + system) / 1e6]],
+    },
+  ]
+}
+
+const sum = (values: readonly (number | null)[]) => values.reduce<number>((all, value) => all + (value ?? 0), 0)
+
+function written({ name, type, help, values }: Metric): string {
+  const lines = values.map(([labels, value]) => {
+    const pairs = Object.entries(labels).map(([key, text]) => `${key}="${escaped(text)}"`)
+    return `${PREFIX}${name}${pairs.length > 0 ? `{${pairs.join()}}` : ''} ${value}\n`
+  })
+  return `# HELP ${PREFIX}${name} ${help}\n# TYPE ${PREFIX}${name} ${type}\n${lines.join('')}`
+}
+
+const escaped = (text: string) => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')

@@ -1,0 +1,206 @@
+import { doingOf } from '../../../app/status/doing.ts'
+import { type Facts, gather } from '../../../app/status/facts.ts'
+import { retryCommand } from '../../../app/status/retry-command.ts'
+import { duration, many, number, rate, sizeText, tookText } from '../../../base/words.ts'
+import { latestEnds } from '../../../db/archived-pages.ts'
+import type { LiveRow } from '../../../db/processes.ts'
+import { type Lead, latestLeads } from '../../../db/runners.ts'
+import { foreign, type Html, html } from '../../../pages/html.ts'
+import { time } from '../../../pages/layout.ts'
+import { presentRows } from '../../../processes/presence.ts'
+import { readProc } from '../../../processes/proc.ts'
+import type { App } from '../../visit.ts'
+import type { Web } from '../../web.ts'
+import { board } from '../frame.ts'
+import { pace } from './pace.ts'
+import { table } from './table.ts'
+
+/** Crawls at work that are shown, of all. */
+const CRAWLS = 50
+const LEADS = 10
+/** Pages whose ends are counted for the picture of the pace. */
+const ENDS = 1_000
+
+/** What happens now, why nothing moves, and what to do. */
+export function routeLive(app: App, web: Web): void {
+  const { archive } = web
+  app.get('/live', async (c) => {
+    const [facts, rows, leads, ends] = await Promise.all([
+      gather(archive, CRAWLS),
+      presentRows(archive.home),
+      latestLeads(archive.home, LEADS),
+      latestEnds(archive.home.db, ENDS),
+    ])
+    const body = html`<h1>What happens now</h1>
+${verdict(facts)}
+${figures(facts)}
+<h2>Crawls at work</h2>
+${crawlTable(facts)}
+<h2>Processes</h2>
+<div id="tree" data-live>${tree(rows, facts)}</div>
+${stuck(facts)}
+<h2>What failed last, by cause</h2>
+${failureTable(facts)}
+<h2>Pages that ended</h2>
+${pace(ends)}
+<h2>Who led</h2>
+${leadTable(leads)}`
+    return c.html(board('/live', 'What happens now', body, 'archive processes'))
+  })
+}
+
+/** Is it stuck, and what now? */
+function verdict({ blocked_reason: blocked, runner, pages, failures }: Facts): Html {
+  const [kind, text] =
+    blocked !== null
+      ? ['failed', html`<b>Nothing moves:</b> ${foreign(blocked)}`]
+      : pages.working > 0
+        ? ['open', html`<b>${many(pages.working, 'page')}</b> ${pages.working === 1 ? 'is' : 'are'} worked on.`]
+        : runner.state === 'none'
+          ? ['partial', html`No runner leads, and nothing waits. <code>archivebox-ts run</code> starts one.`]
+          : ['open', html`Nothing waits: a runner is there for what comes.`]
+  const wrong =
+    failures.length > 0
+      ? html` <a href="#failures">${many(
+          failures.reduce((sum, { pages }) => sum + pages, 0),
+          'page',
+        )} failed lately.</a>`
+      : ''
+  return html`<p class="cause ${kind}" id="verdict" data-live role="status">${text}${wrong}</p>`
+}
+
+function figures(facts: Facts): Html {
+  const { pages, due, runner, standbys, disk, database, queue } = facts
+  const fact = (name: string, label: string, value: number, shown: string = number(value)) =>
+    html`<div><dt>${label}</dt><dd data-fact="${name}" data-value="${value}">${shown}</dd></div>\n`
+  const beat = runner.heartbeat_age_s
+  return html`<dl class="figures" id="figures" data-live>
+${fact('pages.working', 'worked on', pages.working)}${fact('pages.queued', 'queued', pages.queued)}${fact(
+  'pages.waiting',
+  'to be tried again',
+  pages.waiting,
+)}${fact('pages.interrupted', 'interrupted', pages.interrupted)}${fact('pages.paused', 'paused', pages.paused)}${fact(
+  'pages.archived',
+  'archived',
+  pages.archived,
+)}${fact('pages.partial', 'partial', pages.partial)}${fact('pages.failed', 'failed', pages.failed)}${fact(
+  'queue.crawl.started',
+  'crawls at work',
+  queue.crawl['started'] ?? 0,
+)}${fact('queue.crawl.queued', 'crawls queued', queue.crawl['queued'] ?? 0)}
+${fact('due.snapshot', 'due now', due.snapshot)}
+${
+  facts.oldest_due_age_s === null
+    ? ''
+    : html`<div><dt>the oldest waits for</dt><dd>${duration(facts.oldest_due_age_s)}</dd></div>`
+}
+<div class="long"><dt>runner</dt><dd data-fact="runner.state" data-value="${runner.state}">${
+    runner.state === 'none'
+      ? 'none'
+      : html`${runner.state}, pid ${runner.pid}, term ${runner.term}${
+          runner.started_at && html`, since ${time(runner.started_at)}`
+        }`
+  }${beat === null || beat < 10 ? '' : html`, last heard of ${duration(beat)} ago`}</dd></div>
+<div class="long"><dt>standing by</dt><dd data-fact="standbys.length" data-value="${standbys.length}">${
+    standbys.length === 0
+      ? 'nobody'
+      : standbys.map(({ pid, waits_for: why }) => html`pid ${pid}${why && html`: ${foreign(why)}`} `)
+  }</dd></div>
+<div class="long"><dt>database</dt><dd>${database.kind} PostgreSQL ${database.server_version.split(' ')[0]}, ${sizeText(
+    database.size_bytes,
+  )}</dd></div>
+<div class="long"><dt>disk</dt><dd>${sizeText(disk.free_bytes)} free, archive ${sizeText(disk.archive_bytes)}</dd></div>
+</dl>`
+}
+
+function crawlTable({ crawls, other_crawls: others }: Facts): Html {
+  const rows = crawls.map((crawl) => {
+    const { id, label, first_url: url, done, total, grows, pages_per_second: pace, seconds_left: left, status } = crawl
+    return {
+      cells: [
+        html`<a href="/crawls/${id}">${foreign(label || url)}</a>`,
+        status,
+        html`<progress max="${Math.max(total, 1)}" value="${done}" aria-label="How far it is"></progress>
+${number(done)} of ${number(total)}${grows ? ', and more' : ''}`,
+        pace === null ? '' : rate(pace),
+        left === null ? '' : `about ${tookText(Math.max(10, left))}`,
+        crawl.counts.failed > 0 ? html`<span class="badge failed">${number(crawl.counts.failed)} failed</span>` : '',
+      ],
+    }
+  })
+  return html`${table({
+    ...{ caption: 'Crawls at work', id: 'crawls', isLive: true, rows, none: 'No crawl is open.' },
+    heads: ['Crawl', 'Status', 'Done', 'Pace', 'Left', 'Failed'],
+  })}${others > 0 ? html`<p class="dim">and <a href="/crawls">${many(others, 'other crawl')}</a></p>` : ''}`
+}
+
+/** Who started whom, and the pages that they work on. */
+function tree(rows: readonly LiveRow[], { in_work: inWork }: Facts): Html {
+  const level = (parent: string | null): Html => {
+    const here = rows.filter(({ id, parent_id }) =>
+      parent === null ? !rows.some((other) => other.id === parent_id) : parent_id === parent && id !== parent,
+    )
+    return here.length === 0 ? html`` : html`<ul class="tree">${here.map(entry)}</ul>`
+  }
+  const entry = (row: LiveRow): Html => {
+    const { what, since, pages } = doingOf(row, inWork)
+    const rss = row.pid === null ? undefined : readProc(row.pid)?.rssBytes
+    const age = since && duration((Date.now() - since.getTime()) / 1_000)
+    const about = [`pid ${row.pid ?? '-'}`, age, rss && sizeText(rss), row.url && !row.snapshot_id && row.url]
+    return html`<li><b>${what}</b> <span class="dim">${about.filter(Boolean).join(', ')}</span>${pages.map(
+      ({ id, url }) => html` <a href="/snapshots/${id}">${foreign(url)}</a>`,
+    )}${level(row.id)}</li>
+`
+  }
+  return rows.length === 0 ? html`<p class="dim">Nothing runs.</p>` : level(null)
+}
+
+function stuck({ stuck: all }: Facts): Html {
+  return html`<div id="stuck" data-live>${all.map(
+    ({ process_type: type, pid, why }) =>
+      html`<p class="cause failed"><b>${type} pid ${pid} is stuck:</b> ${foreign(why ?? '')}</p>\n`,
+  )}</div>`
+}
+
+function failureTable({ failures, failures_looked_at: looked }: Facts): Html {
+  const rows = failures.map((group) => ({
+    kind: group.partial === group.pages ? 'partial' : 'failed',
+    cells: [
+      html`${foreign(group.cause)}${group.host && html` <small>${foreign(group.host)}</small>`}`,
+      html`<a href="/snapshots/${group.snapshot_ids[0]}">${many(group.pages, 'page')}</a>`,
+      time(group.sealed_at),
+      html`<code>${retryCommand(group)}</code>`,
+    ],
+  }))
+  return html`${table({
+    ...{ caption: 'What failed last, by cause', id: 'failures', isLive: true, rows, none: 'Nothing failed.' },
+    heads: ['Cause', 'Pages', 'Last', 'Tries them again'],
+  })}${looked >= 1_000 ? html`<p class="dim">Of the last ${number(looked)} that failed.</p>` : ''}`
+}
+
+/** How long nobody led between two of them is known where the end of the earlier one was seen. */
+function leadTable(leads: readonly Lead[]): Html {
+  const gap = (lead: Lead, before: Lead | undefined): string => {
+    if (!before?.ended_at || !lead.promoted_at) return ''
+    const seconds = (lead.promoted_at.getTime() - before.ended_at.getTime()) / 1_000
+    return before.status === 'lost' ? 'not known' : tookText(Math.max(0, seconds))
+  }
+  const rows = leads.map((lead, at) => ({
+    cells: [
+      `term ${lead.term}`,
+      `pid ${lead.pid ?? '-'}`,
+      lead.promoted_at ? time(lead.promoted_at) : '',
+      lead.ended_at ? html`${time(lead.ended_at)}${howEnded(lead)}` : html`<b>leads</b>`,
+      gap(lead, leads[at + 1]),
+    ],
+  }))
+  return table({
+    ...{ caption: 'Who led', id: 'leads', isLive: true, rows, none: 'Nobody has led yet.' },
+    heads: ['Term', 'Process', 'From', 'Until', 'Nobody led before, for'],
+  })
+}
+
+function howEnded({ status, exit_code: code }: Lead): string {
+  if (status === 'lost') return ', unseen'
+  return code ? `, exit code ${code}` : ''
+}
