@@ -24,6 +24,8 @@ export function routeArchive(app: App, web: Web): void {
       byIndex(home.db, async (tx) => ({ pages: await allPages(tx), ...(await latestCrawls(tx, CRAWLS)) })),
     ])
     const place = served(web, c.get('session'))
+    // Who looks for pages wants to see them at once.
+    const isNarrowed = Object.keys(asked.typed).length > 0 || asked.below !== undefined
     const more = totals.crawls - crawls.length
     const body = html`<header class="head">
 <h1>Archive</h1>
@@ -32,7 +34,7 @@ export function routeArchive(app: App, web: Web): void {
       'page',
     )} · <a href="/crawls">${many(totals.crawls, 'crawl')}</a> · ${sizeText(totals.bytes)}</p>
 ${
-  crawls.length === 0
+  crawls.length === 0 || isNarrowed
     ? ''
     : html`<section class="crawls" id="crawls" data-live aria-label="The latest crawls">
 <ul>${crawls.map((crawl) => crawlCard(crawl, place))}</ul>
