@@ -205,11 +205,12 @@ export async function archivedAmong(db: Database, urls: readonly string[]): Prom
   return new Map(rows.map(({ place, output_dir }) => [place - 1, output_dir]))
 }
 
-/** When the latest pages came to an end, the last one first, at most so many. */
+/** When the latest pages came to an end, the last one first: of so many that were listed last, those still here. */
 export async function latestEnds(db: Database, most: number): Promise<Date[]> {
   const select = sql<{ at: Date }>`
     select s.status_changed_at as at
-    from (select snapshot_id from archived_page where snapshot_id is not null order by number desc limit ${most}) a
+    from (select snapshot_id from archived_page
+          where number > (select number from archived_page order by number desc limit 1) - ${most}::bigint) a
     join snapshot s on s.id = a.snapshot_id order by s.status_changed_at desc`
   return (await byIndex(db, (tx) => select.execute(tx))).rows.map(({ at }) => at)
 }

@@ -36,8 +36,9 @@ export async function server(rounds: number): Promise<Figure[]> {
       'of a host': '/?host=site-77.example',
       'that failed': '/?outcome=failed',
       'with a tag': '/?tag=few',
-      'added by a day': '/?before=2000-01-01',
-      'a part of a URL': '/?q=page-123456',
+      'added by a day': '/?to=2100-01-01',
+      'a part of a URL': '/?url=page-123456',
+      'a part of a title': '/?q=page-123456',
       'a crawl of 200,000': `/crawls/${old}`,
       'a crawl at work': `/crawls/${open}`,
       'a page': `/snapshots/${middle}`,
@@ -77,6 +78,7 @@ export async function server(rounds: number): Promise<Figure[]> {
       target('nobody looks: CPU of a core', 0.5),
       target('archive page: size', 60),
       target('a part of a URL: first byte, p95', 1_000),
+      target('a part of a title: first byte, p95', 1_000),
     ]
     return [...figures].map(([what, values]): Figure => {
       const unit = what.includes('of a core')

@@ -17,7 +17,8 @@ const ITSELF = 'npm test'
 const OTHER_CODES: Readonly<Record<string, number>> = {
   'npx archivebox-ts status': 3,
   'npx archivebox-ts status --json': 3,
-} // No runner lives.
+  'npx archivebox-ts server link': 1,
+} // No runner lives, and no server.
 
 describe('the README', () => {
   let site: Site
@@ -47,6 +48,8 @@ describe('the README', () => {
     const { code, output } = await shell(
       command
         .replaceAll('https://example.com', site.url)
+        // One that ends by itself at last, and not only by Ctrl-C; another program may have that port.
+        .replace(/^npx archivebox-ts server(?! link).*/, 'timeout --preserve-status -s INT 5 $& --listen 127.0.0.1:0')
         .replaceAll('npx archivebox-ts', `"${NODE}" "${PROGRAM}"`)
         .replaceAll(/rows\.zst|elsewhere/g, (name) => join(folder, name)),
     )

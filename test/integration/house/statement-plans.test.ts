@@ -46,7 +46,7 @@ import { claimedCrawls, pagesInWork } from '../../../src/db/pages-in-work.ts'
 import * as rows from '../../../src/db/process-rows.ts'
 import * as processes from '../../../src/db/processes.ts'
 import * as recorded from '../../../src/db/recorded-files.ts'
-import { countBelow, latestResults, resultsOfPage } from '../../../src/db/results.ts'
+import * as results from '../../../src/db/results.ts'
 import * as runners from '../../../src/db/runners.ts'
 import * as schedules from '../../../src/db/schedules.ts'
 import { SealedPages } from '../../../src/db/sealed-pages.ts'
@@ -187,6 +187,9 @@ async function eachOf<Row extends { readonly id: string }>(listing: Listing<Row>
   const filters = [...FILTERS, { plugins: ['rare'] }, { plugins: ['rare'], crawlId: other }]
   for (const some of filters) await eachListed(db, listing, { filters: some, limit: 20 }, () => true)
   await listedByIds(db, listing, [other])
+  const last = { id: other, snapshot_id: other }
+  await eachListed(db, listing, { filters: { text: 'x' }, last, look: 10, limit: 20 }, () => true)
+  await eachListed(db, listing, { filters: { made: ['rare'], outcomes: ['failed'] }, last, limit: 20 }, () => true)
   const range = { low: other, high: other }
   await idsInRanges(db, listing.table, [{ begins: range, ends: range }])
 }
@@ -269,7 +272,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/cancelled-pages.ts lookAgainLater': () => lookAgainLater(db, [other]),
   'db/heartbeats.ts sayThere': () => sayThere(db, other),
   'db/results.ts countBelow': async () => {
-    for (const noun of ['crawl', 'snapshot', 'result'] as const) await countBelow(db, noun, [other])
+    for (const noun of ['crawl', 'snapshot', 'result'] as const) await results.countBelow(db, noun, [other])
   },
   'db/runners.ts requestHandoff': () => runners.requestHandoff(home, worker, [other], [], 1),
   'db/runners.ts seenLead': () => runners.seenLead(db, home.dataDirId, { guid: other, hostname: 'here' }),
@@ -395,6 +398,13 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/changes.ts databaseOid': () => changes.databaseOid(db),
   'db/runners.ts latestLeads': () => runners.latestLeads(home, 10),
   'db/archived-pages.ts latestEnds': () => archived.latestEnds(db, 10),
+  'db/archived-pages.ts copyNearest': () =>
+    archived.copyNearest(db, hash.toString('hex'), { from: new Date(0), until: new Date() }),
+  'db/archived-pages.ts picturesOf': () => archived.picturesOf(db, [other]),
+  'db/recorded-files.ts filesOfPage': () => recorded.filesOfPage(db, other),
+  'db/results.ts firstResultsOfPage': () => results.firstResultsOfPage(db, other, 10),
+  'db/results.ts countResults': () => results.countResults(db, other, 10),
+  'db/results.ts makersOfPage': () => results.makersOfPage(db, other),
   'db/schedules.ts insertSchedule': async () => {
     const crawl = { maxDepth: 0, maxUrls: 0, maxSize: 0, tags: [], label: '', config: {} }
     const daily = { every: 'day', cron: '0 0 * * *', timezone: 'UTC', urls: ['https://example.com/'], crawl }
@@ -519,8 +529,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/is-there.ts isThere': async () => {
     for (const table of ['crawl', 'snapshot', 'archive_result'] as const) await isThere(db, table, other)
   },
-  'db/results.ts resultsOfPage': () => resultsOfPage(db, other),
-  'db/results.ts latestResults': () => latestResults(db, [other]),
+  'db/results.ts resultsOfPage': () => results.resultsOfPage(db, other),
+  'db/results.ts latestResults': () => results.latestResults(db, [other]),
   'db/snapshots.ts lockUnjudged': () => inTransaction((tx) => snapshots.lockUnjudged(tx, 100)),
   'machines/adopt.ts adoptCrawl': () =>
     adopt.adoptCrawl(db, { key: 'a', at: new Date(), label: '', list: newCrawl().list }),

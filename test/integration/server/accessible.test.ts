@@ -26,6 +26,12 @@ const PAGES: readonly (readonly [name: string, path: (made: ServedArchive) => st
   ['page that waits', ({ waiting }) => `/snapshots/${waiting}`],
   ['page that is paused', ({ paused }) => `/snapshots/${paused}`],
   ['log', ({ evil }) => `/snapshots/${evil}/log?hook=wget.on_Snapshot__60_wget.js.2&of=errors`],
+  ['live', () => '/live'],
+  ['schedules', () => '/schedules'],
+  ['plugins', () => '/plugins'],
+  ['settings', () => '/settings'],
+  ['all settings', () => '/settings?all'],
+  ['health', () => '/health'],
   ['no copy of a URL', () => '/web/http://nowhere.example/x?y=1'],
 ]
 const require = createRequire(import.meta.url)

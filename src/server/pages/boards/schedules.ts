@@ -22,7 +22,8 @@ ${table({
 })}
 ${
   all.length > MOST
-    ? html`<p class="dim">${number(MOST)} of ${many(all.length, 'schedule')}: <code>archivebox-ts schedule list</code></p>`
+    ? html`<p class="dim">${number(MOST)} of ${many(all.length, 'schedule')};
+<code>archivebox-ts schedule list</code> has all.</p>`
     : ''
 }`
     return c.html(board('/schedules', 'Schedules', body, 'archive processes'))
