@@ -207,10 +207,13 @@ export async function archivedAmong(db: Database, urls: readonly string[]): Prom
 
 /** When the latest pages came to an end, the last one first: of so many that were listed last, those still here. */
 export async function latestEnds(db: Database, most: number): Promise<Date[]> {
+  // Number by number: however the planner counts, it has no other way.
   const select = sql<{ at: Date }>`
     select s.status_changed_at as at
-    from (select snapshot_id from archived_page
-          where number > (select number from archived_page order by number desc limit 1) - ${most}::bigint) a
-    join snapshot s on s.id = a.snapshot_id order by s.status_changed_at desc`
+    from (select number from archived_page order by number desc limit 1) last
+    cross join generate_series(last.number - ${most}::bigint + 1, last.number) as one (number)
+    cross join lateral (select snapshot_id from archived_page a where a.number = one.number offset 0) a
+    cross join lateral (select status_changed_at from snapshot where id = a.snapshot_id offset 0) s
+    order by s.status_changed_at desc`
   return (await byIndex(db, (tx) => select.execute(tx))).rows.map(({ at }) => at)
 }
