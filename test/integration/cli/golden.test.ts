@@ -295,6 +295,12 @@ it('config', async () => {
   })
 })
 
+it('server', async () => {
+  await golden('server', async (typed) => {
+    await typed.once('server link', 'server link --json', 'server --listen 0.0.0.0:80', 'server --listen here')
+  })
+})
+
 it('persona', async () => {
   await golden('persona', async (typed, home) => {
     await typed.read('persona list', 'persona show Reader')
