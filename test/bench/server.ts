@@ -16,6 +16,8 @@ import { cleanEnv, MAIN } from './program.ts'
 const PAGES = 1_000_000
 /** How often each address is asked for in a round. */
 const ASKED = 60
+/** And before that: a page is not looked at for the first time. */
+const WARM = 10
 const STREAMS = 1_000
 const IDLE_MS = 10_000
 const MOST_FIRST_BYTE_MS = 50
@@ -58,6 +60,7 @@ export async function server(rounds: number): Promise<Figure[]> {
       const web = await WebServer.start(home)
       note('start to first answer', web.startMs)
       for (const [name, path] of Object.entries(paths)) {
+        for (let count = 0; count < WARM; count += 1) await ask(web.port, web.host, path, web.cookie)
         const cpu = web.cpuMs()
         const times = await firstBytes(web.port, web.host, path, web.cookie)
         note(`${name}: first byte, p95`, quantile(times, 0.95))
