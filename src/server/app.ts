@@ -32,7 +32,9 @@ export function createApp(web: Web): App {
     if (isAway) web.database.isAway()
     if (!isAway) web.log.error(`${c.req.method} ${c.req.path}: ${messageOf(error)}`)
     const text = isAway ? 'The database is away' : 'This went wrong'
-    const why = isAway ? messageOf(error) : `${messageOf(error)}; logs/server.log in the data dir has more`
+    const why = isAway
+      ? 'the server waits for it; load this page again'
+      : `${messageOf(error)}; logs/server.log has more`
     if (isAway) c.header('Retry-After', '2')
     return answerTrouble(c, isAway ? 503 : 500, text, why)
   })

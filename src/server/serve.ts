@@ -17,6 +17,7 @@ import { HEAD_MS, listenAt, listenNear, REQUEST_MS } from './listen.ts'
 import { EVENTS_PATH, Events } from './live/events.ts'
 import { contentPlaceOf, type Listen, namesOf } from './names.ts'
 import { OlderServers } from './older-servers.ts'
+import { holdersOf } from './port-holders.ts'
 import { serverSecret } from './secret.ts'
 import type { Stack } from './stack.ts'
 import type { Web } from './web.ts'
@@ -60,7 +61,10 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   content.answer(answerContent({ home, copies, app: names.origin }))
   app.answer((request, response) => {
     const refused = refusedAtDoor(request, names)
-    if (!refused) return void (isFor(request, EVENTS_PATH) ? events : { answer }).answer(request, response)
+    if (!refused) {
+      const answers = isFor(request, EVENTS_PATH) ? events.answer(request, response) : answer(request, response)
+      return void Promise.resolve(answers).catch(() => response.destroy())
+    }
     const { status, text, location } = refused
     response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...(location && { Location: location }) })
     response.end(`${text}\n`)
@@ -68,7 +72,9 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   await noteUrl(home.db, id, names.origin)
   ready(`${names.origin}/login#${await sessions.newCode()}`)
   const stackEnds = stack?.run(stop)
-  olders.leave().catch((error: unknown) => log.error(messageOf(error)))
+  // Another one that began in the same moment listens here, too.
+  const leave = olders.areOurs([place.port, contentAt.port].flatMap(holdersOf)).then(() => olders.leave())
+  leave.catch((error: unknown) => log.error(messageOf(error)))
   await aborted(stop)
   events.end()
   await Promise.all([close(app.server), close(content.server), stackEnds])

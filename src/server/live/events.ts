@@ -17,13 +17,13 @@ const BEAT_PARTS = 50
 
 /** The streams of a server. They need the connection itself, so they do not go through the app. */
 export class Events {
-  readonly #web: Pick<Web, 'sessions' | 'names'>
+  readonly #web: Pick<Web, 'sessions' | 'names' | 'database'>
   readonly #hub: Hub
   readonly #over = new AbortController()
 
   constructor(web: Web) {
     this.#web = web
-    this.#hub = new Hub(web.archive, web.database)
+    this.#hub = new Hub(web.archive, web)
     web.sessions.onEnd((id) => this.#hub.end(id))
     void this.#beat()
   }
@@ -42,6 +42,7 @@ export class Events {
     const topics = topicsIn(asked.get('topics') ?? '')
     if (!topics) return refuse(400, 'topics: it takes archive, processes, crawl:ID and page:ID, with spaces between')
     if (this.#hub.size >= MOST_STREAMS) return refuse(503, 'too many pages are open', { 'Retry-After': '10' })
+    if (response.destroyed) return // It has left meanwhile.
     const stream = new Stream(response, session, topics)
     const last = request.headers['last-event-id']
     this.#hub.join(stream, typeof last === 'string' ? last : (asked.get('since') ?? undefined))
@@ -55,7 +56,10 @@ export class Events {
   }
 
   async #session({ headers }: IncomingMessage): Promise<Session | undefined | 'unknown'> {
-    return await this.#web.sessions.of(tokensIn(headers.cookie, this.#web.names)).catch(() => 'unknown' as const)
+    return await this.#web.sessions.of(tokensIn(headers.cookie, this.#web.names)).catch(() => {
+      this.#web.database.isAway()
+      return 'unknown' as const
+    })
   }
 
   /** Beats a part of the streams at a time, and ends those whose session is over: another server may have ended it. */

@@ -1,7 +1,9 @@
 import type { Archive } from '../../app/archive.ts'
 import { databaseIdentity, Watch } from '../../app/changes.ts'
 import { sleep } from '../../base/abort.ts'
-import type { DatabaseWatch } from '../database-watch.ts'
+import { messageOf } from '../../base/errors.ts'
+import { isDatabaseAway } from '../../db/trouble.ts'
+import type { Web } from '../web.ts'
 import type { Stream } from './stream.ts'
 import { type Topic, topicsOf } from './topics.ts'
 
@@ -20,7 +22,7 @@ type Of = Pick<Archive, 'home'>
 export class Hub {
   readonly #watch: Watch
   readonly #archive: Of
-  readonly #database: Pick<DatabaseWatch, 'isAway'>
+  readonly #web: Pick<Web, 'database' | 'log'>
   readonly #streams = new Set<Stream>()
   /** Those who came since the last look, with where they were. */
   readonly #fresh = new Map<Stream, Place | undefined>()
@@ -31,10 +33,10 @@ export class Hub {
   #pulseAt = 0
   #looking: AbortController | undefined
 
-  constructor(archive: Of, database: Pick<DatabaseWatch, 'isAway'>) {
+  constructor(archive: Of, web: Pick<Web, 'database' | 'log'>) {
     this.#archive = archive
     this.#watch = new Watch(archive)
-    this.#database = database
+    this.#web = web
   }
 
   get size(): number {
@@ -75,8 +77,9 @@ export class Hub {
     while (!over.aborted) {
       try {
         await this.#look()
-      } catch {
-        this.#database.isAway()
+      } catch (error) {
+        if (isDatabaseAway(error)) this.#web.database.isAway()
+        else if (!this.#isAway) this.#web.log.error(`what changed: ${messageOf(error)}`)
         if (!this.#isAway) for (const stream of this.#streams) stream.send('trouble', this.#id, 'the database is away')
         this.#isAway = true
       }

@@ -155,6 +155,20 @@ it('a newer server takes port and runner; who asks meanwhile is answered, and wh
   await ends(newer.running, home)
 })
 
+it('of servers that begin at once at one address the newest stays', async () => {
+  const home = await homes.make()
+  const port = await freePort()
+  const args = ['server', '--listen', `127.0.0.1:${port}`, '--no-runner']
+  const all = [home.start(args), home.start(args), home.start(args)]
+  await eventually(() => all.filter(({ isOver }) => isOver).length === 2)
+  // Those that were in time have left for it; one that was late has found the port taken by a newer one.
+  const left = all.filter(({ isOver }) => isOver)
+  for (const each of left) expect([0, 2]).toContain((await each.finished()).code)
+  const [stays] = all.filter(({ isOver }) => !isOver)
+  expect((await askAt(port, `127.0.0.1:${port}`, '/')).status).toBe(307)
+  await ends(stays!, home)
+})
+
 it('two servers at two addresses live side by side; the newer has the runner, and the older again after it', async () => {
   const home = await homes.make()
   const older = await serveHome(home, '--listen', '127.0.0.1:0')
