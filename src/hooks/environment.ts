@@ -27,7 +27,7 @@ export interface HookTarget {
 
 /** Never passed to a hook: access to our database, and variables that would change the hook's own runtime. */
 const FORBIDDEN =
-  /^(PG[A-Z]*|DATABASE_URL(_FILE)?|CREDENTIALS_DIRECTORY|ARCHIVEBOX_.*|NODE_OPTIONS|NODE_CHANNEL_.*|npm_.*|INIT_CWD)$/
+  /^(PG[A-Z]*|DATABASE_URL(_FILE)?|SERVER_TOKEN|CREDENTIALS_DIRECTORY|ARCHIVEBOX_.*|NODE_OPTIONS|NODE_CHANNEL_.*|npm_.*|INIT_CWD)$/
 
 /** Is a setting of this name kept from hooks? */
 export function isKeptFromHooks(name: string): boolean {

@@ -65,8 +65,9 @@ describe('the environment of a hook', () => {
     expect(env).not.toHaveProperty('NEEDED_ENABLED')
   })
 
-  it('has what HOOK_ENV_ALLOW names, but never what leads to our database', () => {
-    const env = environment({ HOOK_ENV_ALLOW: 'EXTRA,DATABASE_URL', EXTRA: 'e', DATABASE_URL: 'postgres://hush' })
+  it('has what HOOK_ENV_ALLOW names, but never what leads to our database, or into our server', () => {
+    const secrets = { DATABASE_URL: 'postgres://hush', SERVER_TOKEN: 'hush-hush-hush-hush' }
+    const env = environment({ HOOK_ENV_ALLOW: 'EXTRA,DATABASE_URL,SERVER_TOKEN', EXTRA: 'e', ...secrets })
     expect(env).toMatchObject({ EXTRA: 'e' })
     expect(JSON.stringify(env)).not.toContain('hush')
   })
