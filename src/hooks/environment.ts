@@ -25,13 +25,15 @@ export interface HookTarget {
   readonly args?: readonly string[]
 }
 
-/** Never passed to a hook: access to our database, and variables that would change the hook's own runtime. */
-const FORBIDDEN =
-  /^(PG[A-Z]*|DATABASE_URL(_FILE)?|SERVER_TOKEN|CREDENTIALS_DIRECTORY|ARCHIVEBOX_.*|NODE_OPTIONS|NODE_CHANNEL_.*|npm_.*|INIT_CWD)$/
+/** Never passed to a hook: access to our database and our server, and variables that would change the hook's own runtime. */
+const FORBIDDEN = [
+  /^(PG[A-Z]*|DATABASE_URL(_FILE)?|SERVER_TOKEN|CREDENTIALS_DIRECTORY|ARCHIVEBOX_.*)$/,
+  /^(NODE_OPTIONS|NODE_CHANNEL_.*|npm_.*|INIT_CWD)$/,
+]
 
 /** Is a setting of this name kept from hooks? */
 export function isKeptFromHooks(name: string): boolean {
-  return FORBIDDEN.test(name)
+  return FORBIDDEN.some((pattern) => pattern.test(name))
 }
 
 /** What every program may need to know of its surroundings: locale, proxies, certificates, display, where files go. */
