@@ -25,7 +25,7 @@ export interface HookTarget {
   readonly args?: readonly string[]
 }
 
-/** Never passed to a hook: access to our database and our server, and variables that would change the hook's own runtime. */
+/** Never passed to a hook: the ways to our database and server, and variables that would change its own runtime. */
 const FORBIDDEN = [
   /^(PG[A-Z]*|DATABASE_URL(_FILE)?|SERVER_TOKEN|CREDENTIALS_DIRECTORY|ARCHIVEBOX_.*)$/,
   /^(NODE_OPTIONS|NODE_CHANNEL_.*|npm_.*|INIT_CWD)$/,
