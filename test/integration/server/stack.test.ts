@@ -145,10 +145,10 @@ it('a newer server takes port and runner; who asks meanwhile is answered, and wh
   ])
   const second = await nextLeader(home, first)
   expect(second.parent_id).toBe((await serverRow(home, newer.running.pid)).id)
+  await eventually(() => answers.length > 50)
   asked.abort()
   await asking
   // Refused or reset for a second at most: of those asked each 10 ms, not a hundred one after the other.
-  expect(answers.length).toBeGreaterThan(20)
   expect(Math.max(...answers.map((_answer, at) => answers.slice(at).indexOf(200)))).toBeLessThan(100)
   expect((await newer.ask('/', { headers: { Cookie: older.cookie } })).status).toBe(200)
   expect((await home.run(['server', 'link'])).stdout).toMatch(new RegExp(`^${newer.origin}/login#\\w{25}\n$`))
