@@ -1,32 +1,52 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Database } from './database.ts'
 import { byIndex } from './lists/by-index.ts'
 import { IS_LIVE } from './processes.ts'
 
+/** A row, and all of it that matters here, in one text. */
+export interface RowState {
+  readonly id: string
+  readonly state: string
+}
+
+/** Rows that somebody looks at, by id. */
+export interface Watched {
+  readonly pages: readonly string[]
+  readonly crawls: readonly string[]
+}
+
 /** How the archive was at one moment, as far as it changes while work goes on. */
 export interface Moment {
+  /** Which run of which server this is, and which of its databases. */
+  readonly server: string
   /** Transactions before this one are over: what they changed was seen. */
   readonly horizon: string
   /** Pages that were sealed, or changed after that, since the horizon of the moment before; those of late, again. */
   readonly sealed: readonly { readonly id: string | null; readonly crawl_id: string; readonly change: string }[]
   /** Pages in work, each with all that is known of who works on it. */
-  readonly working: readonly { readonly id: string; readonly crawl_id: string; readonly state: string }[]
+  readonly working: readonly (RowState & { readonly crawl_id: string })[]
   /** Crawls that are not over, the latest first. */
-  readonly crawls: readonly { readonly id: string; readonly state: string }[]
+  readonly crawls: readonly RowState[]
+  /** Of those that are watched: pages that are not sealed, and crawls with their counts. */
+  readonly watched: { readonly pages: readonly RowState[]; readonly crawls: readonly RowState[] }
   /** All that is known of the processes of the data dir, but for their heartbeats. */
   readonly processes: string
 }
 
-/** Changes of pages that one look answers with; more of them, and it does not matter which. */
+/** Changes of pages that one look answers with. */
 export const MOST_CHANGES = 500
 const MOST_CRAWLS = 200
 
-/** Reads the archive as it is now, in one statement. @param since the horizon of the moment before */
-export async function momentOf(db: Database, dataDirId: string, since: string): Promise<Moment> {
+/**
+ * Reads the archive as it is now, in one statement.
+ * @param since the horizon of the moment before
+ */
+export async function momentOf(db: Database, dataDirId: string, since: string, watched: Watched): Promise<Moment> {
   const openCrawls = (status: string) => sql`
     (select id, status, message from crawl where status = ${status} order by id desc limit ${MOST_CRAWLS})`
   const select = sql<Moment>`
-    select pg_snapshot_xmin(pg_current_snapshot())::text as horizon,
+    select concat_ws(' ', pg_postmaster_start_time(), ${DATABASE_OID}) as server,
+      pg_snapshot_xmin(pg_current_snapshot())::text as horizon,
       coalesce((
         select json_agg(json_build_object('id', snapshot_id, 'crawl_id', crawl_id, 'change', number || ' ' || changed))
         from (select * from archived_page where changed >= ${since}::xid8 order by changed, number
@@ -40,6 +60,8 @@ export async function momentOf(db: Database, dataDirId: string, since: string): 
         select json_agg(json_build_object('id', id, 'state', concat_ws(' ', status, message)))
         from (${openCrawls('queued')} union all ${openCrawls('started')} union all ${openCrawls('paused')}) c),
         '[]') as crawls,
+      json_build_object('pages', ${watchedPages(watched.pages)}, 'crawls', ${watchedCrawls(watched.crawls)})
+        as watched,
       (select md5(coalesce(string_agg(concat_ws(' ', id, status, worker_type, standby, term, blocked_reason, url), ','
          order by id), '')) from process
        where ${IS_LIVE} and data_dir_id = ${dataDirId} and process_type <> 'cli') as processes`
@@ -47,9 +69,29 @@ export async function momentOf(db: Database, dataDirId: string, since: string): 
   return rows[0]!
 }
 
+/** While a page is worked on, its time to be tried again is its lease, and moves. Of sealed ones the index tells. */
+function watchedPages(ids: readonly string[]): RawBuilder<unknown> {
+  if (ids.length === 0) return sql`'[]'::json`
+  return sql`coalesce((
+    select json_agg(json_build_object('id', s.id, 'state',
+      concat_ws(' ', s.status, s.attempts, case when s.claimed_by is null then s.retry_at end)))
+    from snapshot s where s.id = any(${ids}::uuid[]) and s.status is distinct from 'sealed'), '[]')`
+}
+
+function watchedCrawls(ids: readonly string[]): RawBuilder<unknown> {
+  if (ids.length === 0) return sql`'[]'::json`
+  return sql`coalesce((
+    select json_agg(json_build_object('id', c.id, 'state', concat_ws(' ', c.status, c.message, c.next_part, (
+      select string_agg(concat_ws(' ', p.status, p.outcome, p.pages), ',' order by p.status, p.outcome)
+      from (select status, outcome, sum(pages) as pages from crawl_pages where crawl_id = c.id
+            group by status, outcome having sum(pages) > 0) p))))
+    from crawl c where c.id = any(${ids}::uuid[])), '[]')`
+}
+
+const DATABASE_OID = sql`(select oid from pg_database where datname = current_database())`
+
 /** Names the database itself, within its server. */
 export async function databaseOid(db: Database): Promise<string> {
-  const { rows } = await sql<{ oid: string }>`
-    select oid::text as oid from pg_database where datname = current_database()`.execute(db)
+  const { rows } = await sql<{ oid: string }>`select ${DATABASE_OID}::text as oid`.execute(db)
   return rows[0]!.oid
 }

@@ -7,6 +7,10 @@ import type { FromWorker, ToWorker } from './stream-messages.ts'
 
 /** A page asks for itself once in this time, at most; the first time at once. */
 const AGAIN_MS = 1_000
+/** And when it had no answer, after this. */
+const RETRY_MS = 3_000
+/** A page says when it was made after it has read the database: by so much, at most. */
+const MADE_WITHIN_MS = 5_000
 
 /** Starts to listen, if this page has anything that changes. */
 export function startLive(): void {
@@ -28,7 +32,10 @@ class Live {
   #asked = Number.NEGATIVE_INFINITY
   #timer: number | undefined
   #isAsking = false
+  /** Something changed while it asked. */
+  #isOld = false
   #isAwake = false
+  #isOver = false
   #way: { send(message: ToWorker): void } | undefined
 
   constructor(topics: readonly string[], since: number) {
@@ -37,15 +44,19 @@ class Live {
   }
 
   wake(): void {
-    if (this.#isAwake) return
+    if (this.#isAwake || this.#isOver) return
     this.#isAwake = true
+    const isBack = this.#way !== undefined
     this.#way ??= wayTo((message) => this.#hear(message))
-    this.#way.send({ topics: this.#topics, since: this.#since })
+    this.#way.send({ topics: this.#topics, since: this.#since - MADE_WITHIN_MS })
+    if (isBack) this.#soon()
   }
 
   sleep(): void {
     if (!this.#isAwake) return
     this.#isAwake = false
+    clearTimeout(this.#timer)
+    this.#timer = undefined
     this.#way?.send({ topics: [] })
   }
 
@@ -53,18 +64,17 @@ class Live {
     if (!this.#isAwake) return
     if (message.event === 'change') {
       if (message.topics.some((topic) => this.#topics.includes(topic))) this.#soon()
-    } else if (message.event === 'reload') {
-      if (isEdited()) say('This page is of another database by now: load it again.')
-      else location.reload()
-    } else if (message.event === 'trouble') say('The database is away; this page is as of', this.#since)
-    else if (message.event === 'well') unsay()
-    else this.#soon() // The stream broke: whoever asks learns why.
+    } else if (message.event === 'reload') this.#reload('This page is of another database by now: load it again.')
+    else if (message.event === 'trouble') say('The database is away; this page is as of', this.#since)
+    else this.#soon() // It is back; or the stream broke: whoever asks learns why.
   }
 
   /** Asks at once, or when it may again. */
-  #soon(): void {
-    if (this.#timer !== undefined || this.#isAsking) return
-    const wait = Math.max(0, this.#asked + AGAIN_MS - performance.now())
+  #soon(afterMs = AGAIN_MS): void {
+    this.#isOld = true
+    if (this.#isAsking || !this.#isAwake) return
+    clearTimeout(this.#timer)
+    const wait = Math.max(0, this.#asked + afterMs - performance.now())
     this.#timer = setTimeout(() => void this.#ask(), wait)
   }
 
@@ -72,65 +82,120 @@ class Live {
     this.#timer = undefined
     this.#asked = performance.now()
     this.#isAsking = true
-    try {
-      const answer = await fetch(location.href, { headers: { 'X-Live': '1' }, redirect: 'error' })
-      if (answer.status === 401) return say('You are logged out: load this page again.')
-      if (!answer.ok) return say('The server cannot answer; this page is as of', this.#since)
-      const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html')
-      this.#since = Number(fresh.body.dataset['now'])
-      localise(fresh)
-      swap(fresh)
-      unsay()
-    } catch {
+    this.#isOld = false
+    const isAnswered = await this.#refresh().catch(() => {
       say('The server does not answer; this page is as of', this.#since)
-    } finally {
-      this.#isAsking = false
+      return false
+    })
+    this.#isAsking = false
+    if (!isAnswered) this.#soon(RETRY_MS)
+    else if (this.#isOld) this.#soon()
+  }
+
+  /** @returns whether there was an answer that holds. Throws when there was none */
+  async #refresh(): Promise<boolean> {
+    const answer = await fetch(location.href, { headers: { 'X-Live': '1' }, redirect: 'error' })
+    if (answer.status === 401) {
+      this.sleep()
+      this.#isOver = true
+      say('You are logged out: load this page again.')
+      return true
     }
+    if (answer.status >= 500) {
+      say('The server cannot answer; this page is as of', this.#since)
+      return false
+    }
+    const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    const { now } = fresh.body.dataset
+    if (now === undefined) {
+      say('What this page shows is not here any more.')
+      return true
+    }
+    this.#since = Number(now)
+    localise(fresh)
+    unsay()
+    if (partsOf(fresh) === partsOf(document)) swap(fresh)
+    else this.#reload('There is more on this page by now: load it again.')
+    return true
+  }
+
+  /** A new page, but never while somebody types into this one. */
+  #reload(otherwise: string): void {
+    if (isEdited()) say(otherwise)
+    else location.reload()
   }
 }
 
 /** One stream a browser, by a worker that its tabs share; else one a tab. */
 function wayTo(hear: (message: FromWorker) => void): { send(message: ToWorker): void } {
-  const address = document.body.dataset['worker']
-  if (typeof SharedWorker === 'undefined' || !address) {
-    const stream = new Stream(hear)
-    return { send: ({ topics, since }) => stream.listen(topics, since) }
+  let own: Stream | undefined
+  let last: ToWorker = { topics: [] }
+  let port: MessagePort | undefined
+  const send = (message: ToWorker) => {
+    last = message
+    if (own) own.listen(message.topics, message.since)
+    else port?.postMessage(message)
   }
-  const { port } = new SharedWorker(address)
-  port.onmessage = ({ data }: MessageEvent<FromWorker>) => hear(data)
-  return { send: (message) => port.postMessage(message) }
+  const alone = () => {
+    own ??= new Stream(hear)
+    send(last)
+  }
+  const address = document.body.dataset['worker']
+  try {
+    if (typeof SharedWorker === 'undefined' || !address) throw new Error('no worker')
+    const worker = new SharedWorker(address)
+    // Not allowed here, or of another version of the program.
+    worker.onerror = alone
+    port = worker.port
+    port.onmessage = ({ data }: MessageEvent<FromWorker>) => hear(data)
+  } catch {
+    alone()
+  }
+  return { send }
 }
+
+/** Which parts of a page are live. */
+const partsOf = (page: Document) => [...page.querySelectorAll('[data-live]')].map(({ id }) => id).join(' ')
 
 /** Swaps the live parts that differ; where somebody is, nothing moves. */
 function swap(fresh: Document): void {
   for (const part of document.querySelectorAll('[data-live]')) {
     const next = part.id === '' ? null : fresh.getElementById(part.id)
-    if (next) merge(part, next)
+    if (next?.tagName === part.tagName) merge(part, next)
+    else if (next) part.replaceWith(document.importNode(next, true))
   }
 }
 
-/** Makes an element like another one: children with ids, and those that are the same, stay what they are. */
+/** Makes an element like another one: children that mean the same, and those that are the same, stay what they are. */
 function merge(here: Element, next: Element): void {
   if (here.isEqualNode(next)) return
-  const active = document.activeElement
-  if (active && active !== document.body && here.contains(active) && /^(INPUT|SELECT|TEXTAREA)$/.test(active.tagName))
-    return
+  const typedInto = fieldInUse()
+  if (typedInto && here.contains(typedInto)) return
   const isOpen = here instanceof HTMLDetailsElement && here.open
   for (const { name } of [...here.attributes]) if (!next.hasAttribute(name)) here.removeAttribute(name)
   for (const { name, value } of next.attributes) if (here.getAttribute(name) !== value) here.setAttribute(name, value)
   if (here instanceof HTMLDetailsElement) here.open = isOpen
-  const known = new Map([...here.children].flatMap((child) => (child.id === '' ? [] : [[child.id, child] as const])))
+  const known = Map.groupBy(here.children, nameOf)
   const wanted = [...next.childNodes].map((node, at) => {
-    const same = node instanceof Element && node.id !== '' ? known.get(node.id) : here.childNodes[at]
-    if (node instanceof Element && same instanceof Element && same.tagName === node.tagName && same.id === node.id) {
+    const same = node instanceof Element ? known.get(nameOf(node))?.shift() : here.childNodes[at]
+    if (node instanceof Element && same instanceof Element) {
       merge(same, node)
       return same
     }
     return same?.isEqualNode(node) ? same : document.importNode(node, true)
   })
+  // First what goes, so that what stays need not move: a link that has the focus would lose it.
+  const stays = new Set(wanted)
+  for (const node of [...here.childNodes]) if (!stays.has(node)) node.remove()
   for (const [at, node] of wanted.entries())
     if (here.childNodes[at] !== node) here.insertBefore(node, here.childNodes[at] ?? null)
-  while (here.childNodes.length > wanted.length) here.lastChild?.remove()
+}
+
+/** What tells a child from its neighbours: its id; of a row, where it leads first. */
+function nameOf(child: Element): string {
+  const { id, tagName } = child
+  if (id !== '' || !['LI', 'TR'].includes(tagName)) return `${tagName}#${id}`
+  return `${tagName} ${child.querySelector('a[href]')?.getAttribute('href') ?? ''}`
 }
 
 /** Times are shown in the reader's own: as a day where that is what was written. */
@@ -141,12 +206,18 @@ export function localise(page: Document): void {
   }
 }
 
-const isEdited = () => [...document.querySelectorAll('input')].some((input) => input.value !== input.defaultValue)
+/** The field that somebody is in. */
+const fieldInUse = () => find('input:focus, select:focus, textarea:focus')
 
+const isEdited = () =>
+  fieldInUse() !== null || [...document.querySelectorAll('input')].some((input) => input.value !== input.defaultValue)
+
+/** Says it once: what is written again is read out again. */
 function say(text: string, at?: number): void {
   const note = find('#note')
-  if (!note) return
-  note.textContent = at === undefined ? text : `${text} ${minuteOf(new Date(at))}.`
+  const words = at === undefined ? text : `${text} ${minuteOf(new Date(at))}.`
+  if (!note || (!note.hidden && note.textContent === words)) return
+  note.textContent = words
   note.hidden = false
 }
 

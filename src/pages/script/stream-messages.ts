@@ -1,7 +1,7 @@
 /** What a tab tells the worker: what it listens to from now on; nothing when nobody sees it. */
 export interface ToWorker {
   readonly topics: readonly string[]
-  /** When its page was made, by the server's clock in ms. */
+  /** What changed before that its page shows, by the server's clock in ms. */
   readonly since?: number
 }
 

@@ -10,9 +10,12 @@ const stream = new Stream((message) => {
 addEventListener('connect', (event) => {
   const port = (event as MessageEvent).ports[0]
   if (!port) return
-  port.onmessage = ({ data: { topics, since } }: MessageEvent<ToWorker>) => {
+  const hear = ({ topics, since }: ToWorker) => {
     if (topics.length === 0) tabs.delete(port)
     else tabs.set(port, topics)
     stream.listen([...tabs.values()].flat(), since)
   }
+  port.onmessage = ({ data }: MessageEvent<ToWorker>) => hear(data)
+  // A tab that crashed says no goodbye.
+  port.addEventListener('close', () => hear({ topics: [] }))
 })

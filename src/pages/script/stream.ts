@@ -15,17 +15,21 @@ export class Stream {
     this.#hear = hear
   }
 
-  /** Listens to these topics from now on; to none: not at all. @param since when what is shown was made, in ms */
+  /**
+   * Listens to these topics from now on; to none: not at all.
+   * @param since until when whoever asks knows all, in ms: what the stream heard after that is heard again
+   */
   listen(topics: readonly string[], since?: number): void {
     const wanted = [...new Set(topics)].sort()
     const isSame = wanted.join(' ') === this.#topics.join(' ')
-    // Who comes anew to a stream that is there has missed what it told before.
+    const [, identity = '', heard = ''] = /^(.*\.)?(\d+)$/.exec(this.#last ?? '') ?? []
+    const isBehind = since !== undefined && heard !== '' && since < Number(heard)
     if (isSame && this.#source) {
-      this.#hear({ event: 'change', topics: wanted })
+      if (isBehind) this.#hear({ event: 'change', topics: wanted })
       return
     }
     this.#topics = wanted
-    if (this.#last === undefined && since !== undefined) this.#last = String(since)
+    if (since !== undefined && (heard === '' || isBehind)) this.#last = `${identity}${since}`
     this.#open()
   }
 

@@ -23,7 +23,7 @@ export class Events {
 
   constructor(web: Web) {
     this.#web = web
-    this.#hub = new Hub(web.archive, web)
+    this.#hub = new Hub(web)
     web.sessions.onEnd((id) => this.#hub.end(id))
     void this.#beat()
   }
@@ -41,6 +41,7 @@ export class Events {
     const asked = new URLSearchParams(request.url?.split('?')[1] ?? '')
     const topics = topicsIn(asked.get('topics') ?? '')
     if (!topics) return refuse(400, 'topics: it takes archive, processes, crawl:ID and page:ID, with spaces between')
+    if (this.#over.signal.aborted) return refuse(503, 'this server ends', { 'Retry-After': '1' })
     if (this.#hub.size >= MOST_STREAMS) return refuse(503, 'too many pages are open', { 'Retry-After': '10' })
     if (response.destroyed) return // It has left meanwhile.
     const stream = new Stream(response, session, topics)
@@ -62,16 +63,19 @@ export class Events {
     })
   }
 
-  /** Beats a part of the streams at a time, and ends those whose session is over: another server may have ended it. */
+  /** Beats a part of the streams at a time. */
   async #beat(): Promise<void> {
     for (let part = 0; !this.#over.signal.aborted; part = (part + 1) % BEAT_PARTS) {
       await sleep(BEAT_MS / BEAT_PARTS, this.#over.signal)
-      for (const stream of this.#hub.all().filter((_stream, at) => at % BEAT_PARTS === part)) {
-        stream.beat()
-        if (await this.#web.sessions.isLive(stream.session).catch(() => true)) continue
-        stream.end()
-        this.#hub.leave(stream)
-      }
+      const streams = this.#hub.all().filter((_stream, at) => at % BEAT_PARTS === part)
+      for (const stream of streams) stream.beat()
+      void this.#check(streams)
     }
+  }
+
+  /** Ends streams whose session is over: another server may have ended it. While the database is away none is. */
+  async #check(streams: readonly Stream[]): Promise<void> {
+    for (const { session } of new Map(streams.map((stream) => [stream.session.id, stream])).values())
+      if (!(await this.#web.sessions.isLive(session).catch(() => true))) this.#hub.end(session.id)
   }
 }

@@ -1,11 +1,11 @@
-import type { Archive } from '../../app/archive.ts'
-import { databaseIdentity, Watch } from '../../app/changes.ts'
+import { Watch, type Watched } from '../../app/changes.ts'
 import { sleep } from '../../base/abort.ts'
 import { messageOf } from '../../base/errors.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
 import type { Web } from '../web.ts'
+import { Past, type Place, placeIn } from './past.ts'
 import type { Stream } from './stream.ts'
-import { type Topic, topicsOf } from './topics.ts'
+import { idsOf, type Topic, topicsOf } from './topics.ts'
 
 /** How often it looks while somebody listens; and while the database is away, in ms. */
 const LOOK_MS = 250
@@ -13,7 +13,7 @@ const AWAY_MS = 1_000
 /** Times of pages in work move, too. */
 const PULSE_MS = 2_000
 
-type Of = Pick<Archive, 'home'>
+const AWAY = 'the database is away'
 
 /**
  * Tells streams what changed. It looks while there are any, and sends no statement while there are none. A page asks
@@ -21,21 +21,17 @@ type Of = Pick<Archive, 'home'>
  */
 export class Hub {
   readonly #watch: Watch
-  readonly #archive: Of
   readonly #web: Pick<Web, 'database' | 'log'>
   readonly #streams = new Set<Stream>()
   /** Those who came since the last look, with where they were. */
   readonly #fresh = new Map<Stream, Place | undefined>()
-  #identity = ''
-  /** When the last change was seen, by our clock in ms: whoever was here since has missed nothing. */
-  #changedAt = 0
+  readonly #past = new Past()
   #isAway = false
   #pulseAt = 0
   #looking: AbortController | undefined
 
-  constructor(archive: Of, web: Pick<Web, 'database' | 'log'>) {
-    this.#archive = archive
-    this.#watch = new Watch(archive)
+  constructor(web: Pick<Web, 'archive' | 'database' | 'log'>) {
+    this.#watch = new Watch(web.archive)
     this.#web = web
   }
 
@@ -47,6 +43,7 @@ export class Hub {
   join(stream: Stream, from: string | undefined): void {
     this.#streams.add(stream)
     this.#fresh.set(stream, placeIn(from))
+    if (this.#isAway) stream.send('trouble', this.#id, AWAY)
     if (this.#looking) return
     this.#looking = new AbortController()
     void this.#lookWhile(this.#looking.signal)
@@ -78,52 +75,58 @@ export class Hub {
       try {
         await this.#look()
       } catch (error) {
-        if (isDatabaseAway(error)) this.#web.database.isAway()
-        else if (!this.#isAway) this.#web.log.error(`what changed: ${messageOf(error)}`)
-        if (!this.#isAway) for (const stream of this.#streams) stream.send('trouble', this.#id, 'the database is away')
-        this.#isAway = true
+        this.#fail(error)
       }
       await sleep(this.#isAway ? AWAY_MS : LOOK_MS, over)
     }
   }
 
+  /** Whatever keeps it from looking, streams are told once. */
+  #fail(error: unknown): void {
+    if (isDatabaseAway(error)) this.#web.database.isAway()
+    if (this.#isAway) return
+    this.#isAway = true
+    if (!isDatabaseAway(error)) this.#web.log.error(`what changed: ${messageOf(error)}`)
+    for (const stream of this.#streams) stream.send('trouble', this.#id, AWAY)
+  }
+
   async #look(): Promise<void> {
-    if (this.#identity === '' || this.#isAway) this.#identity = await databaseIdentity(this.#archive)
+    const before = this.#watch.identity
+    const changes = await this.#watch.look(this.#watched())
+    const { identity } = this.#watch
+    // Whoever came while it looked, too: what it reads from now on is not older.
     const fresh = new Map(this.#fresh)
     this.#fresh.clear()
-    const changes = await this.#watch.look()
-    const now = Date.now()
+    const isAnother = before !== '' && before !== identity
     const isBack = this.#isAway
     this.#isAway = false
-    const topics = changes ? topicsOf(changes) : []
-    if (changes === undefined || isBack || topics.length > 0) this.#changedAt = now
-    const isPulse = now - this.#pulseAt >= PULSE_MS
+    const now = Date.now()
+    const isPulse = this.#watch.isWorking && now - this.#pulseAt >= PULSE_MS
     if (isPulse) this.#pulseAt = now
-    const moving: readonly Topic[] =
-      isPulse && this.#watch.isWorking && !topics.includes('processes') ? ['processes'] : []
+    // After an outage anything may have changed, by somebody who could still reach it.
+    const topics = changes && !isBack ? topicsOf(changes) : undefined
+    if (topics === undefined) this.#past.forget()
+    else if (topics.length > 0) this.#past.add(topics)
+    const told = new Set(isPulse ? [...(topics ?? []), 'processes'] : topics)
     for (const stream of this.#streams) {
       if (isBack) stream.send('well', this.#id, 'the database is back')
-      const from = fresh.get(stream)
-      if (fresh.has(stream) && from?.identity !== undefined && from.identity !== this.#identity)
+      const missed = fresh.has(stream) ? this.#past.since(fresh.get(stream)) : []
+      const was = fresh.get(stream)?.identity
+      if (isAnother || (was !== undefined && was !== identity))
         stream.send('reload', this.#id, 'this is another database')
-      else if (isBack || (fresh.has(stream) && !(from && from.ms >= this.#changedAt && from.ms <= now)))
-        stream.tell(this.#id, [...stream.topics])
-      else stream.tell(this.#id, [...topics, ...moving])
+      else if (topics === undefined || missed === undefined) stream.tell(this.#id, stream.topics)
+      else stream.tell(this.#id, new Set([...told, ...missed]))
     }
   }
 
-  get #id(): string {
-    return `${this.#identity}.${this.#changedAt}`
+  /** What somebody looks at, by kind. */
+  #watched(): Watched {
+    const topics = new Set<Topic>()
+    for (const stream of this.#streams) for (const topic of stream.topics) topics.add(topic)
+    return { pages: idsOf('page', topics), crawls: idsOf('crawl', topics) }
   }
-}
 
-/** Where a browser was: an event of which database, and when. */
-interface Place {
-  readonly identity: string | undefined
-  readonly ms: number
-}
-
-function placeIn(from: string | undefined): Place | undefined {
-  const [, identity, ms] = /^(?:([\w-]+)\.)?(\d{1,15})$/.exec(from ?? '') ?? []
-  return ms === undefined ? undefined : { identity, ms: Number(ms) }
+  get #id(): string {
+    return `${this.#watch.identity}.${this.#past.at}`
+  }
 }

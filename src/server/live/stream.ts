@@ -30,8 +30,8 @@ export class Stream {
   }
 
   /** Tells of changes, as far as it listens to them. @param id where a browser that comes back was */
-  tell(id: string, topics: readonly Topic[]): void {
-    const own = topics.filter((topic) => this.topics.has(topic))
+  tell(id: string, topics: ReadonlySet<Topic>): void {
+    const own = [...this.topics].filter((topic) => topics.has(topic))
     if (own.length > 0) this.send('change', id, own.join(' '))
   }
 

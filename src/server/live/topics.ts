@@ -14,6 +14,11 @@ export function topicsIn(text: string): ReadonlySet<Topic> | undefined {
   return topics.length > 0 && topics.length <= MOST_TOPICS && topics.every(isTopic) ? new Set(topics) : undefined
 }
 
+/** The ids that topics name. */
+export function idsOf(kind: 'page' | 'crawl', topics: Iterable<Topic>): string[] {
+  return [...topics].flatMap((topic) => (topic.startsWith(`${kind}:`) ? [topic.slice(kind.length + 1)] : []))
+}
+
 /** The topics of what changed. */
 export function topicsOf({ archive, pages, crawls, processes }: Changes): Topic[] {
   return [

@@ -228,10 +228,11 @@ it.skipIf(noBrowser)(
     try {
       await browser.visit(await server.link())
       await browser.until("document.querySelector('nav.sections')")
-      // What somebody types stays, while the list changes around it.
-      await browser.evaluate(`window.stays = true`)
       await home.run(['add', '--run', '--plugins', 'headers', `${site.url}/page-1.html`])
       await shows('page-1.html')
+      // With the first page more came than parts of it: what one searches with.
+      await browser.until("document.querySelector('form.controls') && document.querySelector('#crawls')")
+      await browser.evaluate(`window.stays = true`)
       server.running.signal('SIGKILL')
       await server.running.finished()
       await home.run(['add', '--run', '--plugins', 'headers', `${site.url}/page-2.html`])
