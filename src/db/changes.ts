@@ -43,7 +43,8 @@ const MOST_CRAWLS = 200
  */
 export async function momentOf(db: Database, dataDirId: string, since: string, watched: Watched): Promise<Moment> {
   const openCrawls = (status: string) => sql`
-    (select id, status, message from crawl where status = ${status} order by id desc limit ${MOST_CRAWLS})`
+    (select id, status, message from crawl where status between ${status} and ${status}
+     order by status desc, id desc limit ${sql.lit(MOST_CRAWLS)})`
   const select = sql<Moment>`
     select concat_ws(' ', pg_postmaster_start_time(), ${DATABASE_OID}) as server,
       pg_snapshot_xmin(pg_current_snapshot())::text as horizon,

@@ -394,7 +394,10 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/web-sessions.ts beginWebSession': () =>
     sessions.beginWebSession(db, home.dataDirId, { code: hash, session: hash, seconds: 60 }),
   'db/processes.ts noteUrl': () => processes.noteUrl(db, worker, 'http://localhost'),
-  'db/changes.ts momentOf': () => changes.momentOf(db, home.dataDirId, '0', { pages: [other], crawls: [crawl] }),
+  'db/changes.ts momentOf': async () => {
+    await changes.momentOf(db, home.dataDirId, '0', { pages: [other], crawls: [other] })
+    await changes.momentOf(db, home.dataDirId, '0', { pages: [], crawls: [] })
+  },
   'db/changes.ts databaseOid': () => changes.databaseOid(db),
   'db/runners.ts latestLeads': () => runners.latestLeads(home, 10),
   'db/archived-pages.ts latestEnds': () => archived.latestEnds(db, 10),
