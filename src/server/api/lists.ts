@@ -8,6 +8,7 @@ import { machines } from '../../db/machines.ts'
 import { rowById } from '../../db/process-rows.ts'
 import { machineRecord, processRecord, scheduleRecord, tagRecord } from '../../db/records.ts'
 import { listSchedules } from '../../db/schedules.ts'
+import { PROCESS_STATUSES, PROCESS_TYPES, WORKER_TYPES } from '../../db/tables.ts'
 import { listTags } from '../../db/tags.ts'
 import type { Query } from './query.ts'
 
@@ -68,7 +69,10 @@ const PROCESSES: List = {
   filters: ['all', 'type', 'worker_type', 'status'],
   table: 'process',
   part: async (home, query) => {
-    const [type, workerType, status] = ['type', 'worker_type', 'status'].map((name) => query.get(name))
+    // They are written into the statement: there are indexes of rare ones. So nothing else may come in.
+    const type = wordOf(query, 'type', PROCESS_TYPES)
+    const workerType = wordOf(query, 'worker_type', WORKER_TYPES)
+    const status = wordOf(query, 'status', PROCESS_STATUSES)
     const before = query.get('below')
     if (before !== undefined && !/^\d{1,15}$/.test(before)) throw new UsageError(`not a place in a list: ${before}`)
     const filters = {
@@ -88,6 +92,13 @@ const PROCESSES: List = {
     const row = await rowById(home, id)
     return row && processRecord(row)
   },
+}
+
+/** One of the words that the command line takes. Throws UsageError for any other. */
+function wordOf(query: Query, name: string, words: readonly string[]): string | undefined {
+  const word = query.get(name)
+  if (word === undefined || words.includes(word)) return word
+  throw new UsageError(`there is no ${name} "${word}": it takes ${words.join(', ')}`)
 }
 
 /** Lists of which there is little: all of it is read. */
