@@ -89,5 +89,5 @@ function exitCodeLines([code, means]: (typeof EXIT_CODES)[number]): string[] {
 }
 
 export function askedBy(root: Command): Asking {
-  return async (makes) => await atTheDoor(root.opts<GivenOptions>(), makes)
+  return async (makes, tell) => await atTheDoor(root.opts<GivenOptions>(), makes, tell)
 }

@@ -13,7 +13,9 @@ export async function program(argv: readonly string[]): Promise<void> {
     return given
   }
   registerServer(root, {
-    serve: async (options) => await serverVerb(await checked(true), uuidv7(), options),
+    // Read again, as whoever starts a command now reads them.
+    serve: async (options) =>
+      await serverVerb(await checked(true), uuidv7(), options, async () => await asked(false, () => {})),
     link: async () => await serverLink(await checked(false)),
   })
   await parse(root, argv)

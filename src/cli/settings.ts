@@ -11,13 +11,14 @@ export interface Asked extends GlobalOptions {
 }
 
 /** What a verb of this program is asked for, once the line is parsed; see `atTheDoor`. */
-export type Asking = (makes: boolean) => Promise<Asked>
+export type Asking = (makes: boolean, tell?: typeof sayMeanwhile) => Promise<Asked>
 
 /**
  * Reads the settings, once, before anything is done.
  * @param makes does this verb make a data dir where there is none?
+ * @param tell hears of names in files that are no setting
  */
-export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<Asked> {
+export async function atTheDoor(given: GivenOptions, makes: boolean, tell = sayMeanwhile): Promise<Asked> {
   const problems = new Problems()
   const commandLine: Texts = {
     DATA_DIR: given.dataDir,
@@ -26,7 +27,7 @@ export async function atTheDoor(given: GivenOptions, makes: boolean): Promise<As
     LOG_LEVEL: given.verbose ? 'debug' : undefined,
   }
   const configured = await configure({ commandLine, environment: ENVIRONMENT, makes }, problems, {
-    tell: sayMeanwhile,
+    tell,
     nameOf: (name) => own<Setting>(SETTINGS, name)?.option,
   })
   return { ...given, ...configured, databaseUrlGiven: given.databaseUrl, problems }

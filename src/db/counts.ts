@@ -23,6 +23,14 @@ export async function rowCounts(
   return new Map(rows.map(({ status, rows, bytes }) => [status, { rows, bytes }]))
 }
 
+/** How long the hooks of each plugin took, in seconds, for the results that are kept. */
+export async function hookSeconds(db: Database): Promise<{ readonly plugin: string; readonly seconds: number }[]> {
+  const { rows } = await sql<{ plugin: string; seconds: number }>`
+    select outcome as plugin, sum(hook_ms)::float8 / 1000 as seconds
+    from row_count where model = 'archive_result' group by outcome order by outcome`.execute(db)
+  return rows
+}
+
 /** The pages of a crawl by status, sealed ones by outcome. */
 export interface PageCounts {
   readonly queued: number
@@ -111,11 +119,12 @@ async function addUpSome(tx: Database): Promise<number> {
   const { rows } = await sql<{ taken: number; emptied: string[]; unused: string[] }>`
     with taken as (
       delete from row_change where ctid = any(array(select ctid from row_change limit ${sql.lit(BATCH)}))
-      returning model, crawl_id, status, outcome, rows, bytes, host
+      returning model, crawl_id, status, outcome, rows, bytes, host, hook_ms
     ), totals as (
-      insert into row_total as t (model, status, outcome, rows, bytes)
-      select model, status, outcome, sum(rows), sum(bytes) from taken group by model, status, outcome
-      on conflict (model, status, outcome) do update set rows = t.rows + excluded.rows, bytes = t.bytes + excluded.bytes
+      insert into row_total as t (model, status, outcome, rows, bytes, hook_ms)
+      select model, status, outcome, sum(rows), sum(bytes), sum(hook_ms) from taken group by model, status, outcome
+      on conflict (model, status, outcome) do update set rows = t.rows + excluded.rows,
+        bytes = t.bytes + excluded.bytes, hook_ms = t.hook_ms + excluded.hook_ms
       returning model, status, rows
     ), of_crawls as (
       insert into crawl_total as t (crawl_id, status, outcome, pages, bytes)

@@ -5,7 +5,6 @@ import type { Home } from './home.ts'
 import { byIndex } from './lists/by-index.ts'
 import type { Machine } from './machines.ts'
 import type { ProcessIdentity } from './process-identity.ts'
-import type { ProcessRow } from './processes.ts'
 import { withRetry } from './retry.ts'
 
 // Rows of the table `process` that belong to runners: their place in the queue, and their requests to each other.
@@ -194,15 +193,4 @@ export async function terminateBackendsOf(home: Home, runnerIds: readonly string
     select pg_terminate_backend(pid, 2000) from pg_stat_activity
     where pid <> pg_backend_pid() and application_name like 'archivebox-ts %'
       and split_part(application_name, ' ', 3) = any(${runnerIds}::text[])`.execute(home.db)
-}
-
-/** A runner that led: when it began to, and when it was gone. */
-export type Lead = Pick<ProcessRow, 'id' | 'term' | 'pid' | 'promoted_at' | 'ended_at' | 'exit_code' | 'status'>
-
-/** The latest leaders of a data dir, the newest first, as far as history goes back. */
-export async function latestLeads({ db, dataDirId }: Home, most: number): Promise<Lead[]> {
-  const { rows } = await sql<Lead>`
-    select id, term, pid, promoted_at, ended_at, exit_code, status from process
-    where data_dir_id = ${dataDirId} and promoted_at is not null order by seq desc limit ${most}`.execute(db)
-  return rows
 }

@@ -47,6 +47,36 @@ export async function listSchedules(db: Database, ids?: readonly string[]): Prom
   return rows
 }
 
+/**
+ * A part of all schedules, in the same order.
+ * @param below the schedule after which it begins. @returns undefined when that one is gone
+ */
+export async function schedulesBelow(
+  db: Database,
+  { below, limit }: { readonly below: string | undefined; readonly limit: number },
+): Promise<ListedSchedule[] | undefined> {
+  const { rows } = await sql<ListedSchedule>`
+    select s.*, (select c.id from crawl c where c.schedule_id = s.id order by c.due_at desc limit 1) as last_crawl_id
+    from (
+      select * from schedule
+      where ${
+        below === undefined
+          ? sql`true`
+          : sql`(status, next_at, id) >= (
+        select status, next_at, id from schedule where id = ${below})`
+      }
+      order by status, next_at, id limit ${below === undefined ? limit : limit + 1}
+    ) s order by s.status, s.next_at, s.id`.execute(db)
+  if (below === undefined) return rows
+  return rows[0]?.id === below ? rows.slice(1) : undefined
+}
+
+/** How many schedules there are. */
+export async function countSchedules(db: Database): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from schedule`.execute(db)
+  return rows[0]!.count
+}
+
 /** Locks these schedules for the rest of the transaction. */
 export async function lockSchedules(tx: Database, ids: readonly string[]): Promise<ScheduleRow[]> {
   const { rows } = await sql<ScheduleRow>`

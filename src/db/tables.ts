@@ -281,10 +281,12 @@ export interface TransitionTable {
 interface RowCountView {
   model: string
   status: string
-  /** Of sealed pages; '' for all others. */
-  outcome: Outcome | ''
+  /** Of sealed pages; of results their plugin; '' for all others. */
+  outcome: string
   rows: Big
   bytes: Big
+  /** Of results: how long their hooks took. */
+  hook_ms: Big
 }
 
 interface CrawlPagesView {

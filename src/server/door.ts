@@ -17,6 +17,8 @@ export function refusedAtDoor(request: IncomingMessage, names: Names): Refused |
   const { url = '', headers } = request
   if (hosts.length !== 1) return { status: 400, text: 'a request has one Host header' }
   if (!url.startsWith('/')) return { status: 400, text: 'a request names a path of this server' }
+  // No row has one, and no database takes one.
+  if (/%00/.test(url)) return { status: 400, text: 'an address has no %00' }
   const host = headers.host?.toLowerCase() ?? ''
   if (host === names.host) return undefined
   if (!names.others.includes(host)) return { status: 421, text: 'this is not the name of an archive' }

@@ -1,7 +1,10 @@
 import { status } from '../app/status/facts.ts'
+import { hookSeconds } from '../db/counts.ts'
+import { lastBackup } from '../db/last-backup.ts'
+import { type Lead, latestLeads } from '../db/leads.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import type { App } from './visit.ts'
-import type { Web } from './web.ts'
+import { archiveNow, type Web } from './web.ts'
 
 /** A metric, with each of its values. */
 interface Metric {
@@ -12,14 +15,14 @@ interface Metric {
 }
 
 /** What Prometheus reads: the facts of `status`, as they are now. */
-export function routeMetrics(app: App, { archive, database }: Web): void {
+export function routeMetrics(app: App, web: Web): void {
   app.get('/metrics', async (c) => {
-    const facts = await status(archive).catch((error: unknown) => {
+    const known = await read(web).catch((error: unknown) => {
       if (!isDatabaseAway(error)) throw error
-      database.isAway()
+      web.database.isAway()
       return undefined
     })
-    const metrics = [one('up', 'Does the database answer?', facts ? 1 : 0), ...ofServer(), ...(facts ? of(facts) : [])]
+    const metrics = [one('up', 'Does the database answer?', known ? 1 : 0), ...ofServer(), ...(known ?? [])]
     return c.body(metrics.map(written).join(''), 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   })
 }
@@ -32,7 +35,38 @@ const one = (name: string, help: string, value: number): Metric => ({
   values: [[{}, value]],
 })
 
-function of(facts: Awaited<ReturnType<typeof status>>): Metric[] {
+async function read(web: Web): Promise<Metric[]> {
+  const { home } = web.archive
+  const { db } = home
+  const [facts, seconds, [lead], backup] = await Promise.all([
+    status(await archiveNow(web)),
+    hookSeconds(db),
+    latestLeads(home, 1),
+    lastBackup(db),
+  ])
+  return [
+    ...ofStatus(facts),
+    {
+      ...{ name: 'hook_seconds', type: 'gauge', help: 'How long hooks took, for the results that are kept.' },
+      values: seconds.map(({ plugin, seconds }) => [{ plugin }, seconds]),
+    },
+    {
+      ...{ name: 'leaderless_seconds_total', type: 'counter', help: 'How long nobody led, between two that did.' },
+      values: [[{}, leaderless(lead, Date.now()) / 1_000]],
+    },
+    ...(backup
+      ? [one('last_backup_age_seconds', 'How old the last backup is.', (Date.now() - backup.made_at.getTime()) / 1_000)]
+      : []),
+  ]
+}
+
+/** In ms. */
+function leaderless(lead: Lead | undefined, now: number): number {
+  if (!lead) return 0
+  return lead.leaderless_ms + (lead.ended_at ? Math.max(0, now - lead.ended_at.getTime()) : 0)
+}
+
+function ofStatus(facts: Awaited<ReturnType<typeof status>>): Metric[] {
   const { queue, pages, due, runner, database, disk, crawls, workers, oldest_due_age_s: oldest } = facts
   const outcomes = ['archived', 'partial', 'failed'] as const
   return [
@@ -55,7 +89,7 @@ function of(facts: Awaited<ReturnType<typeof status>>): Metric[] {
         [{ model: 'snapshot' }, due.snapshot],
       ],
     },
-    one('oldest_due_age_seconds', 'How long the oldest of them has waited.', oldest ?? 0),
+    one('oldest_due_age_seconds', 'How long the oldest of these pages has waited.', oldest ?? 0),
     one(
       'pages_per_second',
       'Pages that end, over the crawls that run.',
@@ -66,7 +100,7 @@ function of(facts: Awaited<ReturnType<typeof status>>): Metric[] {
     one('runner_heartbeat_age_seconds', 'The age of its heartbeat.', runner.heartbeat_age_s ?? 0),
     one('standbys', 'Runners that stand by.', facts.standbys.length),
     one('blocked', 'Is there a reason why nothing moves?', facts.blocked_reason === null ? 0 : 1),
-    one('workers_memory_bytes', 'Memory of workers and hooks.', sum(workers.map((each) => each.rss_bytes))),
+    one('workers_memory_bytes', 'Memory of workers and hooks.', memoryOf(workers)),
     one('database_size_bytes', 'What the database takes.', database.size_bytes),
     one('archive_size_bytes', 'What the files of pages take.', disk.archive_bytes),
     one('disk_free_bytes', 'Free space where the archive lies.', disk.free_bytes),
@@ -84,6 +118,11 @@ function ofServer(): Metric[] {
       values: [[{}, (user + system) / 1e6]],
     },
   ]
+}
+
+/** A worker is listed once for each of its pages. */
+function memoryOf(workers: Awaited<ReturnType<typeof status>>['workers']): number {
+  return sum([...new Map(workers.map((each) => [each.process_id, each.rss_bytes])).values()])
 }
 
 const sum = (values: readonly (number | null)[]) => values.reduce<number>((all, value) => all + (value ?? 0), 0)

@@ -37,6 +37,21 @@ export class OlderServers implements Olders {
     return true
   }
 
+  /**
+   * When we listen, too: notes the older ones among the holders, which another one may have been in the way to see.
+   * @returns whether a newer one is there: then it is for us to leave. Of any two that begin at once, the one that
+   * listens last sees the other
+   */
+  async isSuperseded(holders: readonly Holder[]): Promise<boolean> {
+    const rows = await presentRows(this.#home)
+    const us = rows.find(({ id }) => id === this.#id)
+    const servers = rows.filter(
+      ({ process_type: type, pid }) => type === 'server' && holders.some((h) => h.pid === pid),
+    )
+    for (const row of servers) if (us !== undefined && row.seq < us.seq) this.#found.set(row.id, row)
+    return us !== undefined && servers.some((row) => row.seq > us.seq)
+  }
+
   /** Has them leave, and waits until they are gone. Throws CannotEnd when one stays. */
   async leave(): Promise<void> {
     for (const row of this.#found.values()) {

@@ -26,7 +26,7 @@ export interface ServeOptions {
   /** Of our row, which is written. */
   readonly id: string
   readonly archive: Archive
-  readonly configured: Examined
+  settingsNow(): Promise<Examined>
   readonly log: Log
   readonly listen: Listen
   /** Undefined: no runner is wanted below this server. */
@@ -42,7 +42,9 @@ const LEAVE_MS = 2_000
 
 /** The server, from start to end. @returns the pid of a newer server that has taken over, if that is why it ended */
 export async function serve(options: ServeOptions): Promise<number | undefined> {
-  const { id, archive, configured, log, listen, stack, stop, ready } = options
+  const { id, archive, settingsNow, log, listen, stack, ready } = options
+  const superseded = new AbortController()
+  const stop = AbortSignal.any([options.stop, superseded.signal])
   const { home, settings } = archive
   const secret = serverSecret(home.dataDir)
   const sessions = new Sessions(home)
@@ -55,7 +57,7 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   const names = namesOf(home.dataDirId, place, settings.config)
   const copies = new CopyAddresses(contentPlaceOf(contentAt, settings.config), secret, sessions)
   const database = new DatabaseWatch(archive, log, stop)
-  const web: Web = { archive, configured, log, names, sessions, copies, database }
+  const web: Web = { archive, settingsNow, log, names, sessions, copies, database }
   const answer = getRequestListener(createApp(web).fetch)
   const events = new Events(web)
   content.answer(answerContent({ home, copies, app: names.origin }))
@@ -73,8 +75,11 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   ready(`${names.origin}/login#${await sessions.newCode()}`)
   const stackEnds = stack?.run(stop)
   // Another one that began in the same moment listens here, too.
-  const leave = olders.areOurs([place.port, contentAt.port].flatMap(holdersOf)).then(() => olders.leave())
-  leave.catch((error: unknown) => log.error(messageOf(error)))
+  const settle = async () => {
+    if (await olders.isSuperseded([place.port, contentAt.port].flatMap(holdersOf))) superseded.abort()
+    else await olders.leave()
+  }
+  settle().catch((error: unknown) => log.error(messageOf(error)))
   await aborted(stop)
   events.end()
   await Promise.all([close(app.server), close(content.server), stackEnds])

@@ -6,11 +6,16 @@ import type { CopyAddresses } from './content/addresses.ts'
 import type { DatabaseWatch } from './database-watch.ts'
 import type { Names } from './names.ts'
 
+/** What `status` is asked about: this archive, with the settings of now. */
+export async function archiveNow({ archive: { home, kind }, settingsNow }: Pick<Web, 'archive' | 'settingsNow'>) {
+  return { home, kind, settings: (await settingsNow()).settings }
+}
+
 /** What the parts of a server share. */
 export interface Web {
   readonly archive: Archive
-  /** Settings with their sources, and what may be set. */
-  readonly configured: Examined
+  /** The settings as a command that is started now would have them, with their sources, and what may be set. */
+  settingsNow(): Promise<Examined>
   readonly log: Log
   readonly names: Names
   readonly sessions: Sessions

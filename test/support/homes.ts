@@ -165,6 +165,7 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
     const id = await dataDirId(dir, () => {})
     const home = new TestHome(dir, withDatabase(serverUrl(), name), env)
     await home.query('update process set data_dir_id = $1, pwd = $2', [id, dir]) // Who made the original made the copy.
+    await home.query('update lead set data_dir_id = $1', [id])
     return home
   }
 

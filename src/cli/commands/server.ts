@@ -24,8 +24,17 @@ const CLOSE_MS = 5_000
 /** A terminal and the program that started us may both pass on one key press. */
 const SAME_PRESS_MS = 150
 
-/** `server`: show the archive to a browser, until a signal. @param id of its row */
-export async function serverVerb(options: Asked, id: string, verb: ServerVerbOptions): Promise<void> {
+/**
+ * `server`: show the archive to a browser, until a signal.
+ * @param id of its row
+ * @param settingsNow reads the settings again
+ */
+export async function serverVerb(
+  options: Asked,
+  id: string,
+  verb: ServerVerbOptions,
+  settingsNow: () => Promise<Asked>,
+): Promise<void> {
   terminal.json = options.json === true
   const listen = listenOf(verb.listen)
   refuseUrls(options.settings.config)
@@ -50,11 +59,12 @@ export async function serverVerb(options: Asked, id: string, verb: ServerVerbOpt
     const unlisten = heed(stop, stack)
     const ready = (link: string) => {
       const text = `the archive is at ${link} (it lets one browser in, once, within 5 minutes)`
-      if (terminal.json) log.info(text)
+      // Not into the log file: who reads that is not let in.
+      if (terminal.json) new Log('server', terminalSink(logLevel(options)), { process_id: id }).info(text)
       else terminal.say(text)
     }
     const work = async () =>
-      await serve({ id, archive: open, configured: options, log, listen, stack, stop: stop.signal, ready })
+      await serve({ id, archive: open, settingsNow, log, listen, stack, stop: stop.signal, ready })
     const newer = await asProcess(home, 'server', async () => ({ pid: await work() }), id)
     unlisten()
     if (newer.pid !== undefined) terminal.say(`a newer server (pid ${newer.pid}) has taken over`)
@@ -98,7 +108,8 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '::1']
 
 /** Reads where it is to listen. Throws UsageError when that is nowhere, or beyond this machine. */
 function listenOf(text: string): Listen {
-  const [, host = '', port = ''] = /^(?:\[?([^\]]*?)\]?:)?(\d+)$/.exec(text) ?? []
+  const [, ipv6, name, port = ''] = /^(?:\[([^[\]]+)\]:|([^[\]:]*):)?(\d+)$/.exec(text) ?? []
+  const host = ipv6 ?? name ?? ''
   const number = Number(port)
   if (port === '' || number > 65_535) throw new UsageError(`--listen ${text}: it takes HOST:PORT, as 127.0.0.1:8000`)
   if (host !== '' && !LOOPBACK.includes(host))

@@ -68,7 +68,10 @@ export async function readBackup(url: string, backup: BackupFile, options: Resto
 }
 
 /** What the first command on a new data dir writes. */
-const OF_ANY_START = ['machine', 'process', 'runner_term', 'binary', 'row_change', 'row_total', 'transition']
+const OF_ANY_START = [
+  ...['machine', 'process', 'runner_term', 'lead', 'binary'],
+  ...['row_change', 'row_total', 'transition'],
+]
 
 /** Leaves the schema of the backup, or none. */
 async function requireEmpty(tx: Database, schema: number, isOurs: boolean): Promise<void> {

@@ -7,7 +7,7 @@ import { CRAWLS, type Listing, listedByIds, RESULTS, SNAPSHOTS } from '../../db/
 import { machines } from '../../db/machines.ts'
 import { rowById } from '../../db/process-rows.ts'
 import { machineRecord, processRecord, scheduleRecord, tagRecord } from '../../db/records.ts'
-import { listSchedules } from '../../db/schedules.ts'
+import { listSchedules, schedulesBelow } from '../../db/schedules.ts'
 import { PROCESS_STATUSES, PROCESS_TYPES, WORKER_TYPES } from '../../db/tables.ts'
 import { listTags } from '../../db/tags.ts'
 import type { Query } from './query.ts'
@@ -22,6 +22,8 @@ export interface Part {
 export interface List {
   /** The filters that it takes. */
   readonly filters: readonly string[]
+  /** What one of its rows is called. */
+  readonly noun: string
   part(home: Home, query: Query): Promise<Part>
   /** Where its rows are found by a part of their id; undefined: they have none. */
   readonly table?: 'crawl' | 'snapshot' | 'archive_result' | 'process' | 'machine' | 'schedule'
@@ -48,6 +50,7 @@ const WORDS: Readonly<Record<keyof FilterWords, string>> = {
 function listing<Row extends { readonly id: string }>(of: Listing<Row>): List {
   return {
     filters: Object.values(WORDS),
+    noun: of.noun,
     table: of.table,
     part: async (home, query) => {
       const words = Object.fromEntries(Object.entries(WORDS).map(([word, name]) => [word, query.get(name)]))
@@ -67,6 +70,7 @@ function listing<Row extends { readonly id: string }>(of: Listing<Row>): List {
 
 const PROCESSES: List = {
   filters: ['all', 'type', 'worker_type', 'status'],
+  noun: 'process',
   table: 'process',
   part: async (home, query) => {
     // They are written into the statement: there are indexes of rare ones. So nothing else may come in.
@@ -101,23 +105,45 @@ function wordOf(query: Query, name: string, words: readonly string[]): string | 
   throw new UsageError(`there is no ${name} "${word}": it takes ${words.join(', ')}`)
 }
 
+const SCHEDULES: List = {
+  filters: [],
+  noun: 'schedule',
+  table: 'schedule',
+  part: async ({ db }, query) => {
+    const below = query.get('below')
+    if (below !== undefined) placeOf(below)
+    const rows = await schedulesBelow(db, { below, limit: query.limit + 1 })
+    if (rows === undefined) throw gone(below)
+    const items = rows.slice(0, query.limit)
+    return { items: items.map(scheduleRecord), next: rows.length > items.length ? items.at(-1)?.id : undefined }
+  },
+  one: async ({ db }, id) => (await listSchedules(db, [id])).map(scheduleRecord)[0],
+}
+
 /** Lists of which there is little: all of it is read. */
 function whole<Each extends { readonly id: string }>(
+  noun: string,
   all: (home: Home) => Promise<readonly Each[]>,
-  table?: 'machine' | 'schedule',
+  table?: 'machine',
 ): List {
   return {
-    filters: [],
+    ...{ filters: [], noun },
     ...(table && { table }),
     part: async (home, query) => {
       const each = await all(home)
-      const cursor = query.get('below')
-      const from = cursor === undefined ? 0 : each.findIndex(({ id }) => id === cursor) + 1
+      const below = query.get('below')
+      const from = below === undefined ? 0 : each.findIndex(({ id }) => id === below) + 1
+      if (below !== undefined && from === 0) throw gone(below)
       const items = each.slice(from, from + query.limit)
       return { items, next: from + items.length < each.length ? items.at(-1)?.id : undefined }
     },
     one: async (home, id) => (await all(home)).find((each) => each.id === id),
   }
+}
+
+/** Whoever went on from the beginning would go on for ever. */
+function gone(below: string | undefined): UsageError {
+  return new UsageError(`not in this list any more: ${below}`, 'begin the list anew, without below')
 }
 
 /** The lists of the API, by their names. */
@@ -126,7 +152,10 @@ export const LISTS: ReadonlyMap<string, List> = new Map([
   ['snapshots', listing(SNAPSHOTS)],
   ['results', listing(RESULTS)],
   ['processes', PROCESSES],
-  ['schedules', whole(async ({ db }) => (await listSchedules(db)).map(scheduleRecord), 'schedule')],
-  ['machines', whole(async (home) => (await machines(home.db)).map((row) => machineRecord(row, home)), 'machine')],
-  ['tags', whole(async ({ db }) => (await listTags(db)).map(tagRecord))],
+  ['schedules', SCHEDULES],
+  [
+    'machines',
+    whole('machine', async (home) => (await machines(home.db)).map((row) => machineRecord(row, home)), 'machine'),
+  ],
+  ['tags', whole('tag', async ({ db }) => (await listTags(db)).map(tagRecord))],
 ])

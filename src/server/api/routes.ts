@@ -1,9 +1,9 @@
 import { matchingIds } from '../../app/ids.ts'
 import { status } from '../../app/status/facts.ts'
-import { AppError } from '../../base/errors.ts'
+import { UsageError } from '../../base/errors.ts'
 import { isUuid } from '../../base/ids.ts'
 import type { App, Asked } from '../visit.ts'
-import type { Web } from '../web.ts'
+import { archiveNow, type Web } from '../web.ts'
 import { answerJson } from './answer.ts'
 import { LISTS, type List } from './lists.ts'
 import { queryOf } from './query.ts'
@@ -11,8 +11,8 @@ import { queryOf } from './query.ts'
 const BASE = '/api/v1'
 
 /** The API that reads: the records of the command line, by its filters, in parts. */
-export function routeApi(app: App, { archive }: Web): void {
-  const { home } = archive
+export function routeApi(app: App, web: Web): void {
+  const { home } = web.archive
   const read = (path: string, answer: (c: Asked) => Promise<Response>) => {
     app.get(`${BASE}${path}`, async (c) => await orError(c, () => answer(c)))
     app.all(`${BASE}${path}`, (c) => {
@@ -25,7 +25,7 @@ export function routeApi(app: App, { archive }: Web): void {
   )
   read('/status', async (c) => {
     queryOf(c.req.url, [])
-    return answerJson(c, await status(archive))
+    return answerJson(c, await status(await archiveNow(web)))
   })
   for (const [name, list] of LISTS) {
     read(`/${name}`, async (c) => {
@@ -38,7 +38,7 @@ export function routeApi(app: App, { archive }: Web): void {
   app.all(`${BASE}/*`, (c) => c.json({ error: `there is no ${c.req.path}: ${BASE} says what there is` }, 404))
 
   const answerOne = async (c: Asked, list: List, text: string): Promise<Response> => {
-    const none = () => c.json({ error: `there is no ${c.req.path.split('/')[3]?.replace(/e?s$/, '')} ${text}` }, 404)
+    const none = () => c.json({ error: `there is no ${list.noun} ${text}` }, 404)
     const ids = list.table && !isUuid(text) ? await matchingIds(home, list.table, text) : [text.toLowerCase()]
     if (ids.length > 1) return c.json({ error: `${text} fits several: ${ids.join(', ')}` }, 409)
     const record = ids[0] === undefined ? undefined : await list.one?.(home, ids[0])
@@ -51,7 +51,7 @@ async function orError(c: Asked, answer: () => Promise<Response>): Promise<Respo
   try {
     return await answer()
   } catch (error) {
-    if (!(error instanceof AppError)) throw error
+    if (!(error instanceof UsageError)) throw error
     return c.json({ error: [error.message, error.hint].filter(Boolean).join('; ') }, 400)
   }
 }

@@ -2,6 +2,7 @@ import { sleep } from '../../base/abort.ts'
 import { isMachineTrouble, messageOf } from '../../base/errors.ts'
 import { capLogs } from '../../base/log-cap.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../db/history.ts'
+import { deleteOldLeads } from '../../db/leads.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
 import type { WorkerContext } from '../supervise/worker-context.ts'
 import { judgeOldPages } from './judge-old-pages.ts'
@@ -81,6 +82,7 @@ export class Upkeep {
   async #cutHistory(days: number, ms: number): Promise<void> {
     const { db } = this.#context.owner.home
     const until = performance.now() + ms
+    await deleteOldLeads(db, days)
     for (let goesOn = true; goesOn; ) {
       const counts = [await deleteEndedProcesses(db, days, BATCH), await deleteOldTransitions(db, days, BATCH)]
       const isMore = counts.includes(BATCH)

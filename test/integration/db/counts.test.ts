@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { addUpCounts, rowCounts } from '../../../src/db/counts.ts'
+import { addUpCounts, hookSeconds, rowCounts } from '../../../src/db/counts.ts'
 import { type Database, openDatabase } from '../../../src/db/database.ts'
 import { bytesOfHost } from '../../../src/db/host-use.ts'
 import { listTags } from '../../../src/db/tags.ts'
@@ -69,6 +69,12 @@ async function counted() {
     snapshot: await countedRows('snapshot', 'sum(output_size)'),
     archive_result: await countedRows('archive_result'),
   })
+  const took = (await hookSeconds(db)).filter(({ seconds }) => seconds !== 0)
+  expect(took).toEqual(
+    await home.query(`
+      select plugin, sum(extract(epoch from date_trunc('milliseconds', end_ts - start_ts)))::float8 as seconds
+      from archive_result where end_ts > start_ts group by plugin order by plugin`),
+  )
   const pages =
     'select crawl_id, status, sum(pages)::int as pages from crawl_pages group by 1, 2 having sum(pages) <> 0 ' +
     'order by 1, 2'
@@ -129,8 +135,15 @@ describe('kept counts', () => {
           delete from snapshot
           where id = (
             select max(id::text)::uuid from snapshot where status = 'sealed' and url <> 'https://other.example/')`),
+      'results are begun': () =>
+        home.query("update archive_result set status = 'started', start_ts = now() where plugin = 'b'"),
       'results come to their end': () =>
-        home.query("update archive_result set status = 'succeeded', end_ts = now() where status = 'queued'"),
+        home.query(`
+          update archive_result set status = 'succeeded', end_ts = start_ts + interval '1.5 s' where status = 'started'`),
+      'one of them took longer': () =>
+        home.query(`
+          update archive_result set end_ts = end_ts + interval '1 min'
+          where id = (select min(id::text)::uuid from archive_result where status = 'succeeded')`),
       'results are run again': () =>
         home.query(
           "update archive_result set status = 'queued', end_ts = null where status = 'failed' and plugin = 'a'",

@@ -12,7 +12,15 @@ import * as archived from '../../../src/db/archived-pages.ts'
 import * as binaries from '../../../src/db/binaries.ts'
 import { cancelledPages, lookAgainLater, watchPages } from '../../../src/db/cancelled-pages.ts'
 import * as changes from '../../../src/db/changes.ts'
-import { addUpCounts, allPages, isCrawlFull, pageCount, rowCounts, sealedPageCount } from '../../../src/db/counts.ts'
+import {
+  addUpCounts,
+  allPages,
+  hookSeconds,
+  isCrawlFull,
+  pageCount,
+  rowCounts,
+  sealedPageCount,
+} from '../../../src/db/counts.ts'
 import { crawlHooks } from '../../../src/db/crawl-hooks.ts'
 import { crawlProgress, madeBy, onlyPageOf, skippedFor } from '../../../src/db/crawl-progress.ts'
 import { insertParts, listOf, lockNextPart, passPart } from '../../../src/db/crawl-sources.ts'
@@ -27,7 +35,9 @@ import type { Home } from '../../../src/db/home.ts'
 import * as turns from '../../../src/db/host-turns.ts'
 import * as uses from '../../../src/db/host-use.ts'
 import { isThere } from '../../../src/db/is-there.ts'
+import { lastBackup, noteBackup } from '../../../src/db/last-backup.ts'
 import { latestRows } from '../../../src/db/latest-rows.ts'
+import * as leads from '../../../src/db/leads.ts'
 import { byIndex } from '../../../src/db/lists/by-index.ts'
 import { eachListed } from '../../../src/db/lists/each-listed.ts'
 import {
@@ -399,7 +409,11 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await changes.momentOf(db, home.dataDirId, '0', { pages: [], crawls: [] })
   },
   'db/changes.ts databaseOid': () => changes.databaseOid(db),
-  'db/runners.ts latestLeads': () => runners.latestLeads(home, 10),
+  'db/leads.ts latestLeads': () => leads.latestLeads(home, 10),
+  'db/leads.ts deleteOldLeads': () => leads.deleteOldLeads(db, 30),
+  'db/last-backup.ts noteBackup': () => noteBackup(db, { made_at: new Date(), file: 'x' }),
+  'db/last-backup.ts lastBackup': () => lastBackup(db),
+  'db/counts.ts hookSeconds': () => hookSeconds(db),
   'db/archived-pages.ts latestEnds': () => archived.latestEnds(db, 10),
   'db/archived-pages.ts copyNearest': () =>
     archived.copyNearest(db, hash.toString('hex'), { from: new Date(0), until: new Date() }),
@@ -433,6 +447,11 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await scheduled.resumeSchedules(db, all)
   },
   'db/schedules.ts listSchedules': () => schedules.listSchedules(db, [other]),
+  'db/schedules.ts schedulesBelow': async () => {
+    await schedules.schedulesBelow(db, { below: undefined, limit: 10 })
+    await schedules.schedulesBelow(db, { below: other, limit: 10 })
+  },
+  'db/schedules.ts countSchedules': () => schedules.countSchedules(db),
   'db/schedules.ts lockSchedules': () => Promise.resolve(), // Above.
   'db/schedules.ts crawlsInTheWay': () => Promise.resolve(), // Above.
   'db/schedules.ts databaseNow': () => Promise.resolve(), // Above.

@@ -85,7 +85,7 @@ describe('a list', () => {
     await end()
   })
 
-  it.each([
+  it.each<[path: string, why: string | undefined]>([
     ['/api/v1/snapshots?colour=red', 'there is no filter \\"colour\\"'],
     ['/api/v1/snapshots?outcome=fine', 'there is no outcome \\"fine\\"'],
     ['/api/v1/snapshots?n=0', 'n=0: it takes a whole number'],
@@ -93,8 +93,14 @@ describe('a list', () => {
     ['/api/v1/snapshots?n=x', 'n=x: it takes a whole number'],
     ['/api/v1/snapshots?below=x', 'not a place in a list: x'],
     ['/api/v1/processes?below=x', 'not a place in a list: x'],
+    ['/api/v1/snapshots?text=a%00b', 'an address has no %00'],
+    ['/api/v1/crawls/%00', 'an address has no %00'],
+    ['/?q=%00', 'an address has no %00'],
+    ['/api/v1/schedules?below=00000000-0000-7000-8000-000000000000', 'not in this list any more: 00000000-'],
+    ['/api/v1/machines?below=00000000-0000-7000-8000-000000000000', 'not in this list any more: 00000000-'],
+    ['/api/v1/tags?below=none', 'not in this list any more: none; begin the list anew'],
+    ['/api/v1/schedules?below=x', 'not a place in a list: x'],
     ['/api/v1/processes?type=none', 'there is no type \\"none\\": it takes orchestrator'],
-    ['/api/v1/processes?type=%00', 'there is no type'],
     ["/api/v1/processes?status=running'--", 'there is no status'],
     ['/api/v1/processes?worker_type=none', 'there is no worker_type'],
     ['/api/v1/snapshots?crawl_id=x', 'not an id: x'],
@@ -118,6 +124,15 @@ describe('one record', () => {
     expect(json((await server.ask(`/api/v1/snapshots/${id.slice(-8)}`)).text)).toEqual(whole)
     const several = await server.ask(`/api/v1/snapshots/${id.slice(0, 6)}`)
     expect([several.status, several.text]).toEqual([409, expect.stringContaining('fits several')])
+    for (const [list, noun] of [
+      ['machines', 'machine'],
+      ['processes', 'process'],
+      ['tags', 'tag'],
+      ['crawls', 'crawl'],
+    ])
+      expect((await server.ask(`/api/v1/${list}/ffffffff-0000-7000-8000-000000000000`)).text).toBe(
+        `{"error":"there is no ${noun} ffffffff-0000-7000-8000-000000000000"}`,
+      )
     for (const none of ['00000000-0000-7000-8000-000000000000', 'ffffffff', `${id.slice(0, -1)}`.replace(/.$/, 'g')])
       expect([404, 400], none).toContain((await server.ask(`/api/v1/snapshots/${none}`)).status)
     for (const table of ['crawls', 'results', 'processes', 'schedules', 'machines']) {
@@ -210,6 +225,22 @@ it('tells Prometheus the figures of `status`', async () => {
     expect(value(`archivebox_pages{outcome="${outcome}"}`)).toBe(facts.pages[outcome])
   expect(value('archivebox_up')).toBe(1)
   expect(value('archivebox_runner_leads')).toBe(0)
+  const [{ seconds } = { seconds: 0 }] = await home.query<{ seconds: number }>(
+    `select sum(extract(epoch from end_ts - start_ts))::float8 as seconds from archive_result where plugin = 'headers'`,
+  )
+  expect(value('archivebox_hook_seconds{plugin="headers"}')).toBeCloseTo(seconds, 1)
+  expect(seconds).toBeGreaterThan(0)
+  const [{ term, since } = { term: 0, since: 0 }] = await home.query<{ term: number; since: number }>(`
+    select term::int, extract(epoch from now() - ended_at)::float8 as since from lead order by term desc limit 1`)
+  expect(term).toBeGreaterThan(1)
+  const alone = value('archivebox_leaderless_seconds_total')
+  expect(alone).toBeGreaterThan(since - 5)
+  expect(text).not.toContain('last_backup')
+  await home.run(['backup', `${home.dataDir}/logs/backup.zst`])
+  const later = (await server.ask('/metrics')).text
+  expect(later).toMatch(/^archivebox_last_backup_age_seconds \d+/m)
+  const alone2 = Number(/^archivebox_leaderless_seconds_total (\S+)/m.exec(later)?.[1])
+  expect(alone2).toBeGreaterThan(alone)
   expect(value('archivebox_server_memory_bytes')).toBeGreaterThan(10_000_000)
   // What its reader takes for a metric: each has its help and its type, and nothing else is there.
   const names = new Set([...text.matchAll(/^# TYPE (\S+) (?:gauge|counter)$/gm)].map(([, name]) => name))

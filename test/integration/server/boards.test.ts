@@ -1,6 +1,9 @@
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseHTML } from 'linkedom'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type TestHome, useHomes } from '../../support/homes.ts'
+import { eventually } from '../../support/program.ts'
 import { type Served, serveHome } from '../../support/served.ts'
 import { type Site, startSite } from '../../support/site.ts'
 
@@ -111,6 +114,61 @@ it('an archive in which nothing is has pages, too, which say what to do', async 
   const live = await page(server, '/live')
   expect(live.querySelector('#verdict')!.textContent).toContain('archivebox-ts run starts one')
   expect(live.querySelector('#pace')!.textContent).toContain('None within a day')
+  server.running.signal('SIGTERM')
+  await server.running.finished()
+})
+
+it('live: a leader that was killed does not lead, and its end is unseen', async () => {
+  const home = await homes.make()
+  const server = await serveHome(home)
+  const untils = async () =>
+    [...(await page(server, '/live')).querySelectorAll('#leads [data-head="Until"]')].map(({ textContent }) =>
+      textContent.replace(/^[\d-]+ [\d:]+ UTC/, 'then'),
+    )
+  const killed = home.start(['run'])
+  await eventually(async () => (await untils())[0] === 'leads')
+  killed.signal('SIGKILL')
+  await killed.finished()
+  expect(await untils()).toEqual(['gone'])
+  const next = home.start(['run'])
+  await eventually(async () => (await untils())[0] === 'leads')
+  expect(await untils()).toEqual(['leads', 'then, its end unseen'])
+  for (const each of [next, server.running]) {
+    each.signal('SIGTERM')
+    await each.finished()
+  }
+})
+
+it('settings: those that a command would have now, and what is wrong with them', async () => {
+  await withServer(async (home, server) => {
+    expect((await page(server, '/settings')).body.textContent).not.toContain('TIMEOUT')
+    await home.run(['config', 'set', 'TIMEOUT=77'])
+    const row = [...(await page(server, '/settings')).querySelectorAll('tbody tr')].find((each) =>
+      each.textContent.startsWith('TIMEOUT'),
+    )
+    expect(row?.textContent).toContain('77')
+    appendFileSync(join(home.dataDir, 'archivebox.toml'), '\nTIMEOUT = [1\n')
+    const broken = await page(server, '/settings')
+    expect(broken.querySelector('.cause.failed')!.textContent).toContain('archivebox.toml')
+  })
+})
+
+it('schedules: in parts, each as quick as the first', async () => {
+  const home = await homes.make()
+  await home.query(`
+    insert into schedule (id, every, cron, timezone, urls, crawl, next_at, retry_at)
+    select gen_random_uuid(), 'day', '0 0 * * *', 'UTC', 'https://example.com/' || n, '{}', now() + n * interval '1 h',
+      now() + n * interval '1 h' from generate_series(1, 250) n`)
+  const server = await serveHome(home)
+  const seen: string[] = []
+  for (let path: string | null = '/schedules'; path; ) {
+    const document = (await page(server, path)) as Awaited<ReturnType<typeof page>>
+    seen.push(...[...document.querySelectorAll('#schedules tbody th')].map(({ textContent }) => textContent))
+    path = document.querySelector('[rel="next"]')?.getAttribute('href') ?? null
+  }
+  expect(seen).toEqual(Array.from({ length: 250 }, (_none, at) => `https://example.com/${at + 1}`))
+  const gone = await server.ask('/schedules?below=00000000-0000-7000-8000-000000000000')
+  expect([gone.status, gone.headers.location]).toEqual([302, '/schedules'])
   server.running.signal('SIGTERM')
   await server.running.finished()
 })

@@ -1,6 +1,9 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { parseHTML } from 'linkedom'
 import { expect, it } from 'vitest'
 import { type TestHome, useHomes } from '../../support/homes.ts'
 import { processesOf } from '../../support/processes.ts'
@@ -113,6 +116,18 @@ it('an `add --run` borrows the lead, and gives it back', async () => {
     const back = (await leader(home))!
     expect(back.term).toBeGreaterThan(first.term!)
     expect(await home.value('select max(term)::int from process')).toBe(back.term)
+    // Three leads of two processes, and one that is not over.
+    const leads = await home.query<{ term: number; process_id: string; leads: boolean; gap_ms: string }>(
+      'select term::int, process_id, ended_at is null as leads, gap_ms from lead order by term',
+    )
+    expect(leads.map(({ term, process_id: id, leads }) => [term, id === first.id, leads])).toEqual([
+      [1, true, false],
+      [2, false, false],
+      [3, true, true],
+    ])
+    const shown = parseHTML((await server.ask('/live')).text).document
+    const rows = [...shown.querySelectorAll('#leads tbody tr')].map((row) => row.textContent)
+    expect(rows.map((row) => /leads|gone/.exec(row)?.[0])).toEqual(['leads', undefined, undefined])
     await ends(server.running, home)
   } finally {
     await site.close()
@@ -212,6 +227,8 @@ it.each([
   ['127.0.0.1', 'it takes HOST:PORT'],
   ['127.0.0.1:99999', 'it takes HOST:PORT'],
   ['here', 'it takes HOST:PORT'],
+  ['[::1:8000', 'it takes HOST:PORT'],
+  ['::1:8000', 'it takes HOST:PORT'],
 ])('--listen %s is refused in a line: %s', async (listen, why) => {
   const home = await homes.make()
   const { code, stderr } = await home.run(['server', '--listen', listen])
@@ -273,5 +290,14 @@ it('a database that goes away is said, and comes back by itself', async () => {
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'archivebox-ts server'`,
   )
   await eventually(async () => (await server.ask('/')).status === 200)
+  await ends(server.running, home)
+})
+
+it('with --json the one-time link goes to the terminal, and into no log file', async () => {
+  const home = await homes.make()
+  const server = await serveHome(home, '--no-runner', '--json')
+  const code = /login#(\w+)/.exec(server.running.stderr)![1]!
+  const log = readFileSync(join(home.dataDir, 'logs', 'server.log'), { encoding: 'utf8', flag: 'a+' })
+  expect(log).not.toContain(code)
   await ends(server.running, home)
 })

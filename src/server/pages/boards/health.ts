@@ -16,8 +16,8 @@ const WORDS = {
 } as const
 
 /** What `doctor` says, with what mends it. */
-export function routeHealthBoard(app: App, { configured }: Web): void {
-  const checks = new OnceInAWhile(async () => await doctor(configured, { fix: false }))
+export function routeHealthBoard(app: App, { settingsNow }: Web): void {
+  const checks = new OnceInAWhile(async () => await doctor(await settingsNow(), { fix: false }))
   app.get('/health', async (c) => {
     const { value, at } = await checks.get()
     const count = (status: Found['status']) => value.filter((each) => each.status === status).length

@@ -3,14 +3,16 @@ import { type Facts, gather } from '../../../app/status/facts.ts'
 import { retryCommand } from '../../../app/status/retry-command.ts'
 import { duration, many, number, rate, sizeText, tookText } from '../../../base/words.ts'
 import { latestEnds } from '../../../db/archived-pages.ts'
+import { TRUST_MS } from '../../../db/heartbeats.ts'
+import { type LastBackup, lastBackup } from '../../../db/last-backup.ts'
+import { type Lead, latestLeads } from '../../../db/leads.ts'
 import type { LiveRow } from '../../../db/processes.ts'
-import { type Lead, latestLeads } from '../../../db/runners.ts'
 import { foreign, type Html, html } from '../../../pages/html.ts'
 import { time } from '../../../pages/layout.ts'
 import { presentRows } from '../../../processes/presence.ts'
 import { readProc } from '../../../processes/proc.ts'
 import type { App } from '../../visit.ts'
-import type { Web } from '../../web.ts'
+import { archiveNow, type Web } from '../../web.ts'
 import { board } from '../frame.ts'
 import { pace } from './pace.ts'
 import { table } from './table.ts'
@@ -25,15 +27,16 @@ const ENDS = 1_000
 export function routeLive(app: App, web: Web): void {
   const { archive } = web
   app.get('/live', async (c) => {
-    const [facts, rows, leads, ends] = await Promise.all([
-      gather(archive, CRAWLS),
+    const [facts, rows, leads, ends, backup] = await Promise.all([
+      gather(await archiveNow(web), CRAWLS),
       presentRows(archive.home),
       latestLeads(archive.home, LEADS),
       latestEnds(archive.home.db, ENDS),
+      lastBackup(archive.home.db),
     ])
     const body = html`<h1>What happens now</h1>
 ${verdict(facts)}
-${figures(facts)}
+${figures(facts, backup)}
 <h2>Crawls at work</h2>
 ${crawlTable(facts)}
 <h2>Processes</h2>
@@ -44,13 +47,14 @@ ${failureTable(facts)}
 <h2>Pages that ended</h2>
 ${pace(ends)}
 <h2>Who led</h2>
-${leadTable(leads)}`
+${leadTable(leads, facts)}`
     return c.html(board('/live', 'What happens now', body, 'archive processes'))
   })
 }
 
 /** Is it stuck, and what now? */
 function verdict({ blocked_reason: blocked, runner, pages, failures }: Facts): Html {
+  const silent = runner.heartbeat_age_s ?? 0
   const [kind, text] =
     blocked !== null
       ? ['failed', html`<b>Nothing moves:</b> ${foreign(blocked)}`]
@@ -58,7 +62,12 @@ function verdict({ blocked_reason: blocked, runner, pages, failures }: Facts): H
         ? ['open', html`<b>${many(pages.working, 'page')}</b> ${pages.working === 1 ? 'is' : 'are'} worked on.`]
         : runner.state === 'none'
           ? ['partial', html`No runner leads, and nothing waits. <code>archivebox-ts run</code> starts one.`]
-          : ['open', html`Nothing waits: a runner is there for what comes.`]
+          : silent > TRUST_MS / 1_000
+            ? [
+                'partial',
+                html`Nothing waits, but the runner, pid ${runner.pid}, was last heard of ${duration(silent)} ago.`,
+              ]
+            : ['open', html`Nothing waits: a runner is there for what comes.`]
   const wrong =
     failures.length > 0
       ? html` <a href="#failures">${many(
@@ -69,7 +78,7 @@ function verdict({ blocked_reason: blocked, runner, pages, failures }: Facts): H
   return html`<p class="cause ${kind}" id="verdict" data-live role="status">${text}${wrong}</p>`
 }
 
-function figures(facts: Facts): Html {
+function figures(facts: Facts, backup: LastBackup | undefined): Html {
   const { pages, due, runner, standbys, disk, database, queue } = facts
   const fact = (name: string, label: string, value: number, shown: string = number(value)) =>
     html`<div><dt>${label}</dt><dd data-fact="${name}" data-value="${value}">${shown}</dd></div>\n`
@@ -110,6 +119,9 @@ ${
     database.size_bytes,
   )}</dd></div>
 <div class="long"><dt>disk</dt><dd>${sizeText(disk.free_bytes)} free, archive ${sizeText(disk.archive_bytes)}</dd></div>
+<div class="long"><dt>last backup</dt><dd>${
+    backup ? html`${time(backup.made_at)}, ${foreign(backup.file)}` : html`none: <code>archivebox-ts backup FILE</code>`
+  }</dd></div>
 </dl>`
 }
 
@@ -178,29 +190,21 @@ function failureTable({ failures, failures_looked_at: looked }: Facts): Html {
   })}${looked >= 1_000 ? html`<p class="dim">Of the last ${number(looked)} that failed.</p>` : ''}`
 }
 
-/** How long nobody led between two of them is known where the end of the earlier one was seen. */
-function leadTable(leads: readonly Lead[]): Html {
-  const gap = (lead: Lead, before: Lead | undefined): string => {
-    if (!before?.ended_at || !lead.promoted_at) return ''
-    const seconds = (lead.promoted_at.getTime() - before.ended_at.getTime()) / 1_000
-    return before.status === 'lost' ? 'not known' : tookText(Math.max(0, seconds))
-  }
-  const rows = leads.map((lead, at) => ({
+/** One that was killed leads by its row until somebody closes that. */
+function leadTable(leads: readonly Lead[], { runner }: Facts): Html {
+  const until = ({ process_id: id, ended_at: at, is_lost: isLost }: Lead) =>
+    at ? html`${time(at)}${isLost ? ', its end unseen' : ''}` : id === runner.process_id ? html`<b>leads</b>` : 'gone'
+  const rows = leads.map((lead) => ({
     cells: [
       `term ${lead.term}`,
-      `pid ${lead.pid ?? '-'}`,
-      lead.promoted_at ? time(lead.promoted_at) : '',
-      lead.ended_at ? html`${time(lead.ended_at)}${howEnded(lead)}` : html`<b>leads</b>`,
-      gap(lead, leads[at + 1]),
+      lead.pid === null ? '' : `pid ${lead.pid}`,
+      time(lead.began_at),
+      until(lead),
+      lead.gap_ms === 0 ? '' : tookText(lead.gap_ms / 1_000),
     ],
   }))
   return table({
     ...{ caption: 'Who led', id: 'leads', isLive: true, rows, none: 'Nobody has led yet.' },
     heads: ['Term', 'Process', 'From', 'Until', 'Nobody led before, for'],
   })
-}
-
-function howEnded({ status, exit_code: code }: Lead): string {
-  if (status === 'lost') return ', unseen'
-  return code ? `, exit code ${code}` : ''
 }

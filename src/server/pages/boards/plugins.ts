@@ -8,10 +8,10 @@ import { OnceInAWhile } from './once-in-a-while.ts'
 import { table } from './table.ts'
 
 /** The plugins that are here: what they make, need and lack. */
-export function routePlugins(app: App, { archive }: Web): void {
+export function routePlugins(app: App, web: Web): void {
   // It asks programs for their versions.
   const records = new OnceInAWhile(async () => {
-    const { plugins, texts } = crawlSettings(archive.home.dataDir, archive.settings)
+    const { plugins, texts } = crawlSettings(web.archive.home.dataDir, (await web.settingsNow()).settings)
     const versionAt = askingOnce(texts)
     const all = await Promise.all(plugins.map((plugin) => pluginRecord(plugin, plugins, texts, versionAt)))
     return all.sort((a, b) => (a.name < b.name ? -1 : 1))

@@ -1,6 +1,7 @@
-import { many, number } from '../../../base/words.ts'
+import { isUuid } from '../../../base/ids.ts'
+import { many } from '../../../base/words.ts'
 import { scheduleRecord } from '../../../db/records.ts'
-import { type ListedSchedule, listSchedules } from '../../../db/schedules.ts'
+import { countSchedules, type ListedSchedule, schedulesBelow } from '../../../db/schedules.ts'
 import { foreign, html } from '../../../pages/html.ts'
 import { time } from '../../../pages/layout.ts'
 import type { App } from '../../visit.ts'
@@ -8,24 +9,30 @@ import type { Web } from '../../web.ts'
 import { board } from '../frame.ts'
 import { table } from './table.ts'
 
-const MOST = 500
+/** Rows of one part. */
+const AT_ONCE = 100
 
 /** Crawls that come again. */
 export function routeSchedules(app: App, { archive }: Web): void {
   app.get('/schedules', async (c) => {
-    const all = await listSchedules(archive.home.db)
+    const { db } = archive.home
+    const asked = c.req.query('below')
+    const below = asked !== undefined && isUuid(asked) ? asked : undefined
+    const [found, count] = [await schedulesBelow(db, { below, limit: AT_ONCE + 1 }), await countSchedules(db)]
+    // The one that it began after is gone.
+    if (found === undefined) return c.redirect('/schedules', 302)
+    const rows = found.slice(0, AT_ONCE)
+    const next = found.length > rows.length ? rows.at(-1) : undefined
     const none = html`None yet: <code>archivebox-ts schedule add --every day URL</code> makes one.`
     const body = html`<h1>Schedules</h1>
+<p class="dim" id="count" data-live>${many(count, 'schedule')}, the one that is due next first</p>
 ${table({
-  ...{ caption: 'Schedules', id: 'schedules', isLive: true, none, rows: all.slice(0, MOST).map(row) },
+  ...{ caption: 'Schedules', id: 'schedules', isLive: true, none, rows: rows.map(row) },
   heads: ['What', 'How often', 'Next', 'Status', 'Last crawl'],
 })}
-${
-  all.length > MOST
-    ? html`<p class="dim">${number(MOST)} of ${many(all.length, 'schedule')};
-<code>archivebox-ts schedule list</code> has all.</p>`
-    : ''
-}`
+<nav class="pager" id="pager" data-live aria-label="Parts of the list">${
+      below ? html`<a class="button" href="/schedules">⇤ First</a>\n` : ''
+    }${next ? html`<a class="button" rel="next" href="/schedules?below=${next.id}">Later →</a>` : ''}</nav>`
     return c.html(board('/schedules', 'Schedules', body, 'archive processes'))
   })
 }

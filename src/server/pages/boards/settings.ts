@@ -7,14 +7,21 @@ import { board } from '../frame.ts'
 import { table } from './table.ts'
 
 /** All settings: their values, where these come from, and their defaults; secrets are masked. */
-export function routeSettings(app: App, { configured }: Web): void {
-  app.get('/settings', (c) => {
+export function routeSettings(app: App, { settingsNow }: Web): void {
+  app.get('/settings', async (c) => {
+    const configured = await settingsNow()
     const isAll = c.req.query('all') !== undefined
     const records = settingRecords(configured)
     const set = records.filter(({ source }) => source !== 'default')
     const shown = isAll ? records : set
     const body = html`<h1>Settings</h1>
-<p class="dim">As this server was started with them. <code>archivebox-ts config set KEY=VALUE</code> changes them in
+${configured.problems.all.map(
+  ({
+    message,
+    hint,
+  }) => html`<p class="cause failed">${foreign(message)}${hint && html` <small>${foreign(hint)}</small>`}</p>
+`,
+)}<p class="dim">As what is started now has them; what runs keeps those of its start. <code>archivebox-ts config set KEY=VALUE</code> changes them in
 archivebox.toml.</p>
 <nav class="tabs" aria-label="Which settings"><a href="/settings"${isAll ? '' : html` aria-current="page"`}>Set
 <b>${set.length}</b></a> <a href="/settings?all"${isAll ? html` aria-current="page"` : ''}>All

@@ -1,0 +1,37 @@
+import { sql } from 'kysely'
+import type { Database } from './database.ts'
+import type { Home } from './home.ts'
+
+// The table `lead`: who led, and from when until when. The schema keeps it (migration 0041), whoever changes a runner.
+
+/** One time that a runner led. */
+export interface Lead {
+  readonly term: number
+  readonly process_id: string
+  /** Null: nobody knows its process any more. */
+  readonly pid: number | null
+  readonly began_at: Date
+  /** Null: it leads. Of one whose end nobody saw: when it was last heard of. */
+  readonly ended_at: Date | null
+  readonly is_lost: boolean
+  /** So long nobody had led before it, in ms. */
+  readonly gap_ms: number
+  /** So long nobody led in all, until it did, in ms. */
+  readonly leaderless_ms: number
+}
+
+/** The latest leads of a data dir, the newest first. */
+export async function latestLeads({ db, dataDirId }: Home, most: number): Promise<Lead[]> {
+  const { rows } = await sql<Lead>`
+    select l.term, l.process_id, (select pid from process where id = l.process_id) as pid, l.began_at, l.ended_at,
+      l.is_lost, l.gap_ms, l.leaderless_ms
+    from lead l where l.data_dir_id = ${dataDirId} order by l.term desc limit ${most}`.execute(db)
+  return rows
+}
+
+/** Deletes leads that ended more than `days` ago, but for the last one of each data dir: it has the sums. */
+export async function deleteOldLeads(db: Database, days: number): Promise<void> {
+  await sql`
+    delete from lead where ended_at < now() - make_interval(days => ${days})
+      and term < (select max(later.term) from lead later where later.data_dir_id = lead.data_dir_id)`.execute(db)
+}
