@@ -90,7 +90,8 @@ begin
     insert into row_change (model, status, outcome, rows, hook_ms)
     select tg_table_name, status, plugin, rows, rows * hook_ms(start_ts, end_ts)
     from (values (old.status, old.plugin, old.start_ts, old.end_ts, -1),
-                 (new.status, new.plugin, new.start_ts, new.end_ts, 1)) as change (status, plugin, start_ts, end_ts, rows)
+                 (new.status, new.plugin, new.start_ts, new.end_ts, 1))
+      as change (status, plugin, start_ts, end_ts, rows)
     where end_ts is not null;
   elsif tg_table_name = 'crawl' then
     insert into row_change (model, status, rows)

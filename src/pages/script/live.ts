@@ -11,6 +11,8 @@ const AGAIN_MS = 1_000
 const RETRY_MS = 3_000
 /** A page says when it was made after it has read the database: by so much, at most. */
 const MADE_WITHIN_MS = 5_000
+/** A page that is seen says so in this time: one in a browser's history, or that crashed, does not. */
+const SIGN_MS = 15_000
 
 /** Starts to listen, if this page has anything that changes. */
 export function startLive(): void {
@@ -31,6 +33,7 @@ class Live {
   #since: number
   #asked = Number.NEGATIVE_INFINITY
   #timer: number | undefined
+  #signs: number | undefined
   #isAsking = false
   /** Something changed while it asked. */
   #isOld = false
@@ -49,6 +52,7 @@ class Live {
     const isBack = this.#way !== undefined
     this.#way ??= wayTo((message) => this.#hear(message))
     this.#way.send({ topics: this.#topics, since: this.#since - MADE_WITHIN_MS })
+    this.#signs = setInterval(() => this.#way?.send({ topics: this.#topics }), SIGN_MS)
     if (isBack) this.#soon()
   }
 
@@ -56,6 +60,7 @@ class Live {
     if (!this.#isAwake) return
     this.#isAwake = false
     clearTimeout(this.#timer)
+    clearInterval(this.#signs)
     this.#timer = undefined
     this.#way?.send({ topics: [] })
   }

@@ -1,4 +1,4 @@
-/** What a tab tells the worker: what it listens to from now on; nothing when nobody sees it. */
+/** What a tab tells the worker, now and then again: what it listens to from now on; nothing when nobody sees it. */
 export interface ToWorker {
   readonly topics: readonly string[]
   /** What changed before that its page shows, by the server's clock in ms. */

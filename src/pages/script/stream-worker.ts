@@ -2,20 +2,33 @@
 import { Stream } from './stream.ts'
 import type { ToWorker } from './stream-messages.ts'
 
-const tabs = new Map<MessagePort, readonly string[]>()
+/** A tab that was not heard of for so long is not seen any more: it left without a word. */
+const SILENT_MS = 40_000
+const LOOK_MS = 10_000
+
+const tabs = new Map<MessagePort, { readonly topics: readonly string[]; readonly heardAt: number }>()
 const stream = new Stream((message) => {
   for (const port of tabs.keys()) port.postMessage(message)
 })
+const listen = (since?: number) =>
+  stream.listen(
+    [...tabs.values()].flatMap(({ topics }) => topics),
+    since,
+  )
 
 addEventListener('connect', (event) => {
   const port = (event as MessageEvent).ports[0]
   if (!port) return
   const hear = ({ topics, since }: ToWorker) => {
     if (topics.length === 0) tabs.delete(port)
-    else tabs.set(port, topics)
-    stream.listen([...tabs.values()].flat(), since)
+    else tabs.set(port, { topics, heardAt: performance.now() })
+    listen(since)
   }
   port.onmessage = ({ data }: MessageEvent<ToWorker>) => hear(data)
-  // A tab that crashed says no goodbye.
   port.addEventListener('close', () => hear({ topics: [] }))
 })
+
+setInterval(() => {
+  for (const [port, { heardAt }] of tabs) if (performance.now() - heardAt > SILENT_MS) tabs.delete(port)
+  listen()
+}, LOOK_MS)

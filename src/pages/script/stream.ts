@@ -47,6 +47,12 @@ export class Stream {
         this.#last = lastEventId
         this.#hear(event === 'change' ? { event, topics: data.split(' ') } : { event })
       })
+    // A server ends each stream now and then: one that nobody reads any more is not begun again.
+    source.addEventListener('again', ({ lastEventId }: MessageEvent<string>) => {
+      if (source !== this.#source) return
+      this.#last = lastEventId
+      this.#open()
+    })
     source.addEventListener('error', () => {
       if (source !== this.#source) return
       this.#hear({ event: 'broken' })

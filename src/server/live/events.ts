@@ -14,6 +14,11 @@ const MOST_STREAMS = 2_000
 /** Each stream hears something so often; not all in one moment. */
 const BEAT_MS = 25_000
 const BEAT_PARTS = 50
+/**
+ * A stream ends after this time, and whoever reads it begins the next. A browser keeps that of a page in its history,
+ * whose script stands still: for nobody.
+ */
+const LIFE_MS = 120_000
 
 /** The streams of a server. They need the connection itself, so they do not go through the app. */
 export class Events {
@@ -68,7 +73,10 @@ export class Events {
     for (let part = 0; !this.#over.signal.aborted; part = (part + 1) % BEAT_PARTS) {
       await sleep(BEAT_MS / BEAT_PARTS, this.#over.signal)
       const streams = this.#hub.all().filter((_stream, at) => at % BEAT_PARTS === part)
-      for (const stream of streams) stream.beat()
+      for (const stream of streams) {
+        if (performance.now() - stream.begunAt > LIFE_MS) this.#hub.renew(stream)
+        else stream.beat()
+      }
       void this.#check(streams)
     }
   }

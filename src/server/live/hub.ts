@@ -56,6 +56,13 @@ export class Hub {
     this.#looking = undefined
   }
 
+  /** Ends a stream whose reader is to come back at once; what it has heard it need not hear again. */
+  renew(stream: Stream): void {
+    stream.send('again', this.#id, 'the next one')
+    stream.end()
+    this.leave(stream)
+  }
+
   /** Ends streams: of a session, or all. */
   end(session?: string): void {
     for (const stream of this.#streams) {

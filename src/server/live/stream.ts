@@ -12,6 +12,7 @@ const SOON_MS = 200
 export class Stream {
   readonly session: Session
   readonly topics: ReadonlySet<Topic>
+  readonly begunAt = performance.now()
   readonly #response: ServerResponse
 
   constructor(response: ServerResponse, session: Session, topics: ReadonlySet<Topic>) {
@@ -36,7 +37,7 @@ export class Stream {
   }
 
   /** @param data one line */
-  send(event: 'change' | 'reload' | 'trouble' | 'well', id: string, data: string): void {
+  send(event: 'change' | 'reload' | 'trouble' | 'well' | 'again', id: string, data: string): void {
     this.#write(`id: ${id}\nevent: ${event}\ndata: ${data}\n\n`)
   }
 

@@ -139,7 +139,8 @@ describe('kept counts', () => {
         home.query("update archive_result set status = 'started', start_ts = now() where plugin = 'b'"),
       'results come to their end': () =>
         home.query(`
-          update archive_result set status = 'succeeded', end_ts = start_ts + interval '1.5 s' where status = 'started'`),
+          update archive_result set status = 'succeeded', end_ts = start_ts + interval '1.5 s'
+          where status = 'started'`),
       'one of them took longer': () =>
         home.query(`
           update archive_result set end_ts = end_ts + interval '1 min'

@@ -1,5 +1,6 @@
 import type { Configured } from '../../../app/archive.ts'
 import { type SettingRecord, settingRecords } from '../../../app/settings/setting-record.ts'
+import type { UsageError } from '../../../base/errors.ts'
 import { foreign, html } from '../../../pages/html.ts'
 import type { App } from '../../visit.ts'
 import type { Web } from '../../web.ts'
@@ -15,13 +16,7 @@ export function routeSettings(app: App, { settingsNow }: Web): void {
     const set = records.filter(({ source }) => source !== 'default')
     const shown = isAll ? records : set
     const body = html`<h1>Settings</h1>
-${configured.problems.all.map(
-  ({
-    message,
-    hint,
-  }) => html`<p class="cause failed">${foreign(message)}${hint && html` <small>${foreign(hint)}</small>`}</p>
-`,
-)}<p class="dim">As what is started now has them; what runs keeps those of its start. <code>archivebox-ts config set KEY=VALUE</code> changes them in
+${configured.problems.all.map(problem)}<p class="dim">As what is started now has them; what runs keeps those of its start. <code>archivebox-ts config set KEY=VALUE</code> changes them in
 archivebox.toml.</p>
 <nav class="tabs" aria-label="Which settings"><a href="/settings"${isAll ? '' : html` aria-current="page"`}>Set
 <b>${set.length}</b></a> <a href="/settings?all"${isAll ? html` aria-current="page"` : ''}>All
@@ -36,6 +31,10 @@ ${table({
 })}`
     return c.html(board('/settings', 'Settings', body))
   })
+}
+
+function problem({ message, hint }: UsageError) {
+  return html`<p class="cause failed">${foreign(message)}${hint && html` <small>${foreign(hint)}</small>`}</p>\n`
 }
 
 function row(record: SettingRecord, { known }: Configured) {
