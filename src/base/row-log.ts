@@ -75,8 +75,12 @@ export class RowLog {
 
 /** The hooks of a log that have ended, by the names of their attempts. There need not be such a file. */
 export function readRowLog(file: string): ReadonlyMap<string, LoggedEnd> {
+  return endsIn(linesOf(file))
+}
+
+/** The same, of the text of a log. */
+export function endsIn(lines: readonly string[]): ReadonlyMap<string, LoggedEnd> {
   const ends = new Map<string, LoggedEnd>()
-  const lines = linesOf(file)
   for (const [index, line] of lines.entries()) {
     const mark = markIn(line)
     if (mark?.type === 'Row') for (const hook of mark.hooks) ends.delete(hook)

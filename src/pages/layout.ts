@@ -1,3 +1,4 @@
+import { oneLine } from '../base/clean.ts'
 import { when } from '../base/words.ts'
 import type { WorkStatus } from '../db/tables.ts'
 import { Html, html } from './html.ts'
@@ -75,7 +76,7 @@ ${
   html`<meta name="referrer" content="no-referrer">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 `
-}<title>${title}</title>
+}<title>${oneLine(title)}</title>
 <link rel="stylesheet" href="${place.style}">
 <script src="${place.script}"></script>
 </head>

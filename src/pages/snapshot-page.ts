@@ -160,7 +160,7 @@ function fileLine({ plugin, path, href, shown, files, size }: ShownOutput, place
   const folder = place.folder(plugin)
   const all = many(files, 'file')
   const others = files > 1 ? html` in ${folder === undefined ? all : html`<a href="${folder}">${all}</a>`}` : ''
-  const link = html`<a href="${href}" data-shown="${shown}" data-name="${plugin}">${path}</a>`
+  const link = html`<a href="${href}" data-shown="${shown}" data-name="${plugin}">${foreign(path)}</a>`
   return html`<li>${link} ${sizeText(size)}${others}</li>
 `
 }

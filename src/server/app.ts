@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { HTTPException } from 'hono/http-exception'
 import { messageOf } from '../base/errors.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { setCookie, tokensIn } from './access/cookie.ts'
@@ -28,6 +29,7 @@ export function createApp(web: Web): App {
     for (const [name, value] of headers) if (!c.res.headers.has(name)) c.res.headers.set(name, value)
   })
   app.onError((error, c) => {
+    if (error instanceof HTTPException) return answerTrouble(c, 400, 'This could not be read', error.message)
     const isAway = isDatabaseAway(error)
     if (isAway) web.database.isAway()
     if (!isAway) web.log.error(`${c.req.method} ${c.req.path}: ${messageOf(error)}`)
@@ -40,7 +42,12 @@ export function createApp(web: Web): App {
   })
   app.notFound((c) => answerTrouble(c, 404, 'There is no such page', c.req.path))
 
-  app.use(bodyLimit({ maxSize: MOST_BODY_BYTES }))
+  app.use(
+    bodyLimit({
+      maxSize: MOST_BODY_BYTES,
+      onError: (c) => answerTrouble(c, 413, 'This is too much', 'a form has a code'),
+    }),
+  )
   routeHealth(app, web)
   app.get('/assets/:name', (c) => {
     const found = Object.values(servedAssets()).find(({ path }) => path === c.req.path)
@@ -53,7 +60,7 @@ export function createApp(web: Web): App {
   app.get('/login', (c) => c.html(loginPage()))
   app.post('/login', async (c) => {
     if (!isOurOwn(c.req.raw.headers, web.names)) return answerTrouble(c, 403, 'Another page sent this', 'type the code')
-    const { code } = await c.req.parseBody()
+    const { code } = await c.req.parseBody().catch(() => ({ code: undefined }))
     const token = typeof code === 'string' ? await web.sessions.begin(code) : undefined
     if (token === undefined)
       return c.html(loginPage('This code is used up, older than five minutes, or mistyped.'), 401)
@@ -91,7 +98,7 @@ function refuse(c: Context): Response {
 
 const isForPrograms = (c: Context) => c.req.path.startsWith('/api/') || c.req.path === '/metrics'
 
-function answerTrouble(c: Context, status: 403 | 404 | 500 | 503, text: string, why: string): Response {
+function answerTrouble(c: Context, status: 400 | 403 | 404 | 413 | 500 | 503, text: string, why: string): Response {
   if (isForPrograms(c)) return c.json({ error: `${text}: ${why}` }, status)
   return c.html(troublePage(text, why), status)
 }

@@ -1,14 +1,14 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer, type Server } from 'node:net'
+import { createServer as createHttpServer, type Server as HttpServer, type RequestListener } from 'node:http'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { sleep } from '../base/abort.ts'
 import { AppError, codeOf, EXIT } from '../base/errors.ts'
 import type { Listen } from './names.ts'
 import { type Holder, holdersOf } from './port-holders.ts'
 
 /** How long a request may take until its head is here, and its whole, in ms: whoever is slower is gone. */
-export const HEAD_MS = 10_000
-export const REQUEST_MS = 30_000
+const HEAD_MS = 10_000
+const REQUEST_MS = 30_000
 
 /** Where two may listen at one port, a newer server does before the older one stops. */
 const SHARES = process.platform === 'linux' || process.platform === 'freebsd'
@@ -23,49 +23,97 @@ export interface Olders {
 }
 
 /**
+ * A listener at both addresses of loopback: a browser that looks for a name below `localhost` tries one, and then the
+ * other. If only one were ours, whoever has the other could be taken for us.
+ */
+export class Listener {
+  readonly #server: HttpServer
+  readonly #beside: Server
+
+  constructor(answer: RequestListener) {
+    this.#server = createHttpServer({ headersTimeout: HEAD_MS, requestTimeout: REQUEST_MS }, answer)
+    // As an HTTP server makes its own.
+    this.#beside = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
+      this.#server.emit('connection', socket),
+    )
+  }
+
+  /** @returns the port; or why it cannot listen there. Where a machine has one of the two, it listens at that one */
+  async listen({ host, port }: Listen, reusePort: boolean): Promise<number | Error> {
+    const error = await listening(this.#server, { host, port }, reusePort)
+    if (error) return error
+    const { port: found } = this.#server.address() as AddressInfo
+    const other = await listening(this.#beside, { host: besideOf(host), port: found }, reusePort)
+    if (!other || isAbsent(other)) return found
+    await closed(this.#server)
+    return other
+  }
+
+  /** Accepts no more, and ends what is under way when it is late. */
+  async close(lateMs: number): Promise<void> {
+    const over = Promise.all([this.#server, this.#beside].map(closed))
+    this.#server.closeIdleConnections()
+    const late = setTimeout(() => this.#server.closeAllConnections(), lateMs)
+    await over
+    clearTimeout(late)
+  }
+}
+
+const besideOf = (host: string) => (host === '::1' ? '127.0.0.1' : '::1')
+
+/** A machine without IPv6, or without IPv4. */
+const isAbsent = (error: unknown) => ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'].includes(codeOf(error) ?? '')
+
+async function closed(server: Server): Promise<void> {
+  if (!server.listening) return
+  await new Promise<void>((resolve) => server.close(() => resolve()))
+}
+
+/**
  * Listens, beside an older server of ours if one is there.
  * @returns where, its port known. Throws AppError when somebody else has the port
  */
-export async function listenAt(server: Server, { host, port }: Listen, olders: Olders): Promise<Listen> {
+export async function listenAt(listener: Listener, { host, port }: Listen, olders: Olders): Promise<Listen> {
   if (port !== 0 && !(await isFree({ host, port }))) {
     const holders = holdersOf(port)
     if (!(await olders.areOurs(holders))) throw taken({ host, port }, holders)
     if (!SHARES) await olders.leave()
   }
   for (let tries = 1; ; tries += 1) {
-    const error = await listening(server, { host, port }, SHARES)
-    if (error === undefined) return { host, port: (server.address() as AddressInfo).port }
-    if (codeOf(error) !== 'EADDRINUSE') throw error
-    if (SHARES || tries > MOST_TRIES) throw taken({ host, port }, holdersOf(port), error)
+    const found = await listener.listen({ host, port }, SHARES)
+    if (typeof found === 'number') return { host, port: found }
+    if (codeOf(found) !== 'EADDRINUSE') throw found
+    // Any port, free at one address and taken at the other, is another one the next time.
+    if ((SHARES && port !== 0) || tries > MOST_TRIES) throw taken({ host, port }, holdersOf(port), found)
     await sleep(AGAIN_MS)
   }
 }
 
 /** The same at another port when that one is taken. */
-export async function listenNear(server: Server, { host, port }: Listen, olders: Olders): Promise<Listen> {
+export async function listenNear(listener: Listener, { host, port }: Listen, olders: Olders): Promise<Listen> {
   try {
-    return await listenAt(server, { host, port: port > 65_535 ? 0 : port }, olders)
+    return await listenAt(listener, { host, port: port > 65_535 ? 0 : port }, olders)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return await listenAt(server, { host, port: 0 }, olders)
+    return await listenAt(listener, { host, port: 0 }, olders)
   }
 }
 
-/** Nobody listens there, not even one who would let us listen beside. */
+/** Nobody listens there, at either address, not even one who would let us listen beside. */
 async function isFree(listen: Listen): Promise<boolean> {
-  const probe = createServer()
-  const error = await listening(probe, listen, false)
-  if (error === undefined) await new Promise((resolve) => probe.close(resolve))
-  else if (codeOf(error) !== 'EADDRINUSE') throw unable(listen, error)
-  return error === undefined
+  const probe = new Listener(() => {})
+  const found = await probe.listen(listen, false)
+  if (typeof found === 'number') await probe.close(0)
+  else if (codeOf(found) !== 'EADDRINUSE') throw unable(listen, found)
+  return typeof found === 'number'
 }
 
-async function listening(server: Server, { host, port }: Listen, reusePort: boolean): Promise<unknown> {
+async function listening(server: Server, { host, port }: Listen, reusePort: boolean): Promise<Error | undefined> {
   const listens = once(server, 'listening')
   server.listen({ host, port, reusePort })
   return await listens.then(
     () => undefined,
-    (error: unknown) => error,
+    (error: Error) => error,
   )
 }
 

@@ -40,13 +40,19 @@ export function refuseUrls({ PUBLIC_URL: app, CONTENT_URL: content }: Urls): voi
       `PUBLIC_URL=${app.origin}: copies need a host of their own`,
       'set CONTENT_URL, as https://*.copies.example.org, or https://copies.example.org',
     )
-  if (content?.host === app.host)
+  if (content === undefined) return
+  if (app.protocol === 'https:' && content.protocol !== 'https:')
+    throw new UsageError(`CONTENT_URL=${content.origin}: the app has TLS, so copies need it, too`, 'it takes https://')
+  // Cookies know no ports, and a name of a capture could be that of the app.
+  const isCovered = content.hostname.startsWith('*.') && app.hostname.endsWith(content.hostname.slice(1))
+  if (content.hostname === app.hostname || isCovered)
     throw new UsageError(`CONTENT_URL=${content.origin}: copies must not be where the app is`, 'it takes another host')
 }
 
 /**
  * The names of the app of a data dir. Ports are no boundary for cookies, so it lives at a name that no other program
- * of this machine has: browsers take every name below `localhost` for loopback.
+ * of this machine uses: browsers take every name below `localhost` for loopback. Who may listen at a port of this
+ * machine, and can have a person follow a link to that name there, still gets the cookie: only TLS helps against that.
  * @param listen where it listens, its port known
  */
 export function namesOf(dataDirId: string, listen: Listen, { PUBLIC_URL: publicUrl }: Urls): Names {

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Archive } from '../app/archive.ts'
 import type { Examined } from '../app/doctor/check.ts'
@@ -13,7 +13,7 @@ import { CopyAddresses } from './content/addresses.ts'
 import { answerContent } from './content/listener.ts'
 import { DatabaseWatch } from './database-watch.ts'
 import { refusedAtDoor } from './door.ts'
-import { HEAD_MS, listenAt, listenNear, REQUEST_MS } from './listen.ts'
+import { Listener, listenAt, listenNear } from './listen.ts'
 import { EVENTS_PATH, Events } from './live/events.ts'
 import { contentPlaceOf, type Listen, namesOf } from './names.ts'
 import { OlderServers } from './older-servers.ts'
@@ -37,6 +37,13 @@ export interface ServeOptions {
   ready(link: string): void
 }
 
+/** What is said at the door. */
+const PLAIN = {
+  'Content-Type': 'text/plain; charset=utf-8',
+  'X-Content-Type-Options': 'nosniff',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+}
 /** How long requests that are under way may take at the end, in ms. */
 const LEAVE_MS = 2_000
 
@@ -51,9 +58,9 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   const olders = new OlderServers(home, id)
   // Both listen before either answers: each must know where the other is.
   const [app, content] = [waiting(), waiting()]
-  const place = await listenAt(app.server, listen, olders)
+  const place = await listenAt(app.listener, listen, olders)
   const contentPort = listen.port === 0 ? 0 : place.port + 1
-  const contentAt = await listenNear(content.server, { host: place.host, port: contentPort }, olders)
+  const contentAt = await listenNear(content.listener, { host: place.host, port: contentPort }, olders)
   const names = namesOf(home.dataDirId, place, settings.config)
   const copies = new CopyAddresses(contentPlaceOf(contentAt, settings.config), secret, sessions)
   const database = new DatabaseWatch(archive, log, stop)
@@ -68,7 +75,7 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
       return void Promise.resolve(answers).catch(() => response.destroy())
     }
     const { status, text, location } = refused
-    response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...(location && { Location: location }) })
+    response.writeHead(status, { ...PLAIN, ...(location && { Location: location }) })
     response.end(`${text}\n`)
   })
   await noteUrl(home.db, id, names.origin)
@@ -82,7 +89,7 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   settle().catch((error: unknown) => log.error(messageOf(error)))
   await aborted(stop)
   events.end()
-  await Promise.all([close(app.server), close(content.server), stackEnds])
+  await Promise.all([app.listener.close(LEAVE_MS), content.listener.close(LEAVE_MS), stackEnds])
   const others = await presentRows(home).catch(() => [])
   return (
     others.findLast((row) => row.process_type === 'server' && row.id !== id && row.url === names.origin)?.pid ??
@@ -93,19 +100,8 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
 const isFor = ({ url = '' }: IncomingMessage, path: string) => url === path || url.startsWith(`${path}?`)
 
 /** A listener whose requests wait until somebody answers them. */
-function waiting(): { readonly server: Server; answer(by: RequestListener): void } {
+function waiting(): { readonly listener: Listener; answer(by: RequestListener): void } {
   const { promise, resolve } = Promise.withResolvers<RequestListener>()
-  const server = createServer({ headersTimeout: HEAD_MS, requestTimeout: REQUEST_MS }, (request, response) => {
-    void promise.then((answer) => answer(request, response))
-  })
-  return { server, answer: resolve }
-}
-
-/** Accepts no more, and ends what is under way in a moment. */
-async function close(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  server.closeIdleConnections()
-  const late = setTimeout(() => server.closeAllConnections(), LEAVE_MS)
-  await closed
-  clearTimeout(late)
+  const listener = new Listener((request, response) => void promise.then((answer) => answer(request, response)))
+  return { listener, answer: resolve }
 }

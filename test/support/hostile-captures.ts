@@ -148,6 +148,10 @@ export function hostileCaptures({ third, app, other }: Targets): Readonly<Record
     'connects ahead in a frame in a frame': body(
       `<iframe srcdoc='<iframe srcdoc="${coded(coded(preconnect))}"></iframe>${coded(preconnect)}'></iframe>`,
     ),
+    'connects ahead behind a frame that is none': body(
+      `<link x='<iframe srcdoc="'>">' rel=preconnect href=${third}>
+       <iframe x='<iframe srcdoc="'>">' src=${third}></iframe>${preconnect}`,
+    ),
     'connects ahead in data': body(`<iframe src="data:text/html,${encodeURIComponent(preconnect)}"></iframe>`),
     'connects ahead in UTF-16': page(Buffer.from(`\ufeff${marked('', preconnect)}`, 'utf16le'), 'third'),
     'connects ahead in ISO-2022-JP': page(

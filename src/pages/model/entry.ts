@@ -1,5 +1,6 @@
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, readSync } from 'node:fs'
 import { join } from 'node:path'
+import { openFile } from '../../base/inside.ts'
 import type { ListedPage } from '../../db/archived-pages.ts'
 import type { IndexEntry } from './index-entry.ts'
 
@@ -39,11 +40,12 @@ function beginningOf(folder: string): string {
   return beginning(join(folder, 'readability', 'content.txt')) || beginning(join(folder, 'pdftext', 'content.txt'))
 }
 
-/** The first bytes of a file; '' when it does not exist. */
+/** The first bytes of a file; '' when there is none. */
 function beginning(file: string): string {
   let fd: number | undefined
   try {
-    fd = openSync(file, 'r')
+    fd = openFile(file)
+    if (fd === undefined) return ''
     const bytes = Buffer.alloc(TEXT_CHARS * 4)
     const text = bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0)).toString('utf8')
     return text.replace(/\s+/g, ' ').trim().slice(0, TEXT_CHARS)

@@ -1,12 +1,17 @@
 import type { Names } from '../names.ts'
+import { isToken } from './tokens.ts'
 
-/** All values of our cookie in a `Cookie` header: another host may have set one of the same name. */
+/** Other hosts may have set so many of the same name; each is asked for. */
+const MOST = 8
+
+/** The values of our cookie in a `Cookie` header that may be sessions. */
 export function tokensIn(header: string | undefined, { cookie }: Pick<Names, 'cookie'>): string[] {
   if (header === undefined) return []
-  return header.split(';').flatMap((part) => {
+  const values = header.split(';').flatMap((part) => {
     const [name, value] = part.trim().split('=', 2)
-    return name === cookie && value ? [value] : []
+    return name === cookie && value && isToken(value) ? [value] : []
   })
+  return values.slice(0, MOST)
 }
 
 /** A `Set-Cookie` header. Null: it goes. */

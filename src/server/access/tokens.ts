@@ -11,6 +11,9 @@ export function newToken(): string {
   return randomBytes(BYTES).toString('base64url')
 }
 
+/** Could this be one? */
+export const isToken = (text: string): boolean => /^[\w-]{43}$/.test(text)
+
 /** What a person may type: 125 random bits. */
 export function newCode(): string {
   return [...randomBytes(CODE_LETTERS)].map((byte) => LETTERS[byte & 31]).join('')

@@ -12,12 +12,14 @@ export interface Asked {
   readonly query: string | undefined
   /** In a frame of a copy, which has made the address so. */
   readonly isInner: boolean
+  /** The frame, in this page, whose document it is: the place of its tag, and of those in that (`frames.ts`). */
+  readonly frames: readonly number[]
 }
 
-/** What a frame in a copy has at the end of its query. */
+/** What a frame in a copy has at the end of its query, with the places of frames where its document is in a page. */
 export const INNER = 'in-a-frame'
 
-const END = new RegExp(`(?:^|&)${INNER}$`)
+const END = new RegExp(`(?:^|&)${INNER}(?:=(\\d{1,9}(?:\\.\\d{1,9}){0,3}))?$`)
 
 /** Reads host and path of a request. Undefined: it names no capture. */
 export function asked({ url = '', rawHeaders }: IncomingMessage, place: ContentPlace): Asked | undefined {
@@ -28,14 +30,15 @@ export function asked({ url = '', rawHeaders }: IncomingMessage, place: ContentP
   const at = url.indexOf('?')
   const whole = url.slice(1, at === -1 ? undefined : at)
   const asked = at === -1 ? undefined : url.slice(at + 1)
-  const query = asked?.replace(END, '') || undefined
-  const isInner = query !== asked && END.test(asked ?? '')
+  const inner = END.exec(asked ?? '')
+  const query = (inner ? asked?.slice(0, inner.index) : asked) || undefined
+  const how = { query, isInner: inner !== null, frames: inner?.[1]?.split('.').map(Number) ?? [] }
   if (isWildcard) {
     const [, label = ''] = /^([^.]+)\./.exec(host.toLowerCase()) ?? []
     if (host.toLowerCase() !== `${label}.${place.host}`) return undefined
-    return { label, base: `${protocol}//${label}.${place.host}`, path: whole, query, isInner }
+    return { label, base: `${protocol}//${label}.${place.host}`, path: whole, ...how }
   }
   if (host.toLowerCase() !== place.host) return undefined
   const [label = '', ...steps] = whole.split('/')
-  return { label, base: `${protocol}//${place.host}/${label}`, path: steps.join('/'), query, isInner }
+  return { label, base: `${protocol}//${place.host}/${label}`, path: steps.join('/'), ...how }
 }

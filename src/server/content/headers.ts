@@ -58,6 +58,6 @@ function policy({ app, copies }: Shown, { base, isInner }: Asked, sent: Sent): s
     `media-src ${pictures}`,
     `font-src ${own} data:`,
     `style-src ${own} data: 'unsafe-inline'`,
-    `frame-src ${own} data:`,
+    `frame-src ${own}`,
   ].join('; ')
 }

@@ -6,11 +6,13 @@ import { html } from '../../pages/html.ts'
 import type { CopyAddresses } from './addresses.ts'
 import { type Asked, asked } from './asked.ts'
 import { type Capture, Captures } from './captures.ts'
+import { frameDocument, framesOf } from './frames.ts'
 import { contentHeaders } from './headers.ts'
 import { namedFile, pathSent } from './named-files.ts'
-import { isFolderInside, openInside } from './open-inside.ts'
-import { sendFile, sendTamed } from './send-file.ts'
+import { isFolderInside, type OpenFile, openInside } from './open-inside.ts'
+import { sendFile, sendTamed, textOf } from './send-file.ts'
 import { shownType, TEXT } from './shown-type.ts'
+import { tamedHtml } from './tamed-html.ts'
 
 /** What the content listener works with: no session, no cookie, no page of the app. */
 export interface Content {
@@ -20,6 +22,7 @@ export interface Content {
   readonly app: string
 }
 
+const UNREAD_MS = 60_000
 /** Asks for a file as it is, to be kept. */
 const RAW = 'raw'
 
@@ -35,6 +38,8 @@ interface Answering {
 export function answerContent(content: Content): (request: IncomingMessage, response: ServerResponse) => void {
   const captures = new Captures(content.home)
   return (request, response) => {
+    // Who reads nothing for so long has gone, and keeps a file open.
+    response.setTimeout(UNREAD_MS, () => response.destroy())
     answer(content, captures, request, response).catch((error: unknown) => {
       // Half of an answer is none: whoever reads it learns that by its end.
       if (response.headersSent) return void response.destroy()
@@ -80,7 +85,9 @@ async function answerFile(answering: Answering, { folder, files }: Capture): Pro
     const kept = { 'Content-Type': 'application/octet-stream', 'Content-Disposition': attachment(basename(name)) }
     return await sendFile({ ...sending, headers: { ...headers, ...kept } })
   }
-  if (sent === 'html') return await sendTamed({ ...sending, headers: { ...headers, 'Content-Type': type } })
+  if (sent === 'html' && asked.frames.length > 0) return await answerFrame(answering, file)
+  if (sent === 'html')
+    return await sendTamed({ ...sending, headers: { ...headers, 'Content-Type': type } }, framesOf(asked))
   if (sent !== 'svg') return await sendFile({ ...sending, headers: { ...headers, 'Content-Type': type } })
   const vary = { Vary: 'Accept, Sec-Fetch-Dest' }
   if (!isDocument(request))
@@ -90,6 +97,18 @@ async function answerFile(answering: Answering, { folder, files }: Capture): Pro
   const picture = html`<!doctype html><meta charset="utf-8"><title>${basename(name)}</title>
 <img src="./${lastStep(asked)}" alt="">\n`
   return reply(answering, 200, picture.text, { 'Content-Type': 'text/html; charset=utf-8', ...vary })
+}
+
+/** The document of a frame in a page, which is sent for itself. The file is closed, whatever happens. */
+async function answerFrame(answering: Answering, file: OpenFile): Promise<void> {
+  try {
+    const text = await frameDocument(textOf(file), answering.asked.frames)
+    if (text === undefined) return say(answering, 404, 'There is no such frame in this page.')
+    const tamed = tamedHtml(text, framesOf(answering.asked))
+    reply(answering, 200, tamed, { 'Content-Type': 'text/html; charset=utf-8' })
+  } finally {
+    await file.handle.close()
+  }
 }
 
 /** An address beside itself: what was asked for, as it was. */

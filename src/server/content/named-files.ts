@@ -11,13 +11,16 @@ export interface NamedFile {
 /** The files that the rows of a capture name, by their paths below its folder. */
 export type NamedFiles = ReadonlyMap<string, NamedFile>
 
+/** No row names a longer one, and each of its steps costs. */
+const LONGEST = 4_096
+const DEEPEST = 128
 /** More links than this are a circle. */
 const MOST_LINKS = 16
 
 /** A path as a browser sends it, decoded once. Undefined: nothing that a row names is written like that. */
 export function pathSent(text: string): string | undefined {
   // An encoded slash is none of a link of ours; a backslash is one for some browsers.
-  if (/%(?:2f|5c|00)|\\/i.test(text)) return undefined
+  if (text.length > LONGEST || text.split('/').length > DEEPEST || /%(?:2f|5c|00)|\\/i.test(text)) return undefined
   try {
     const path = decodeURIComponent(text)
     return path.startsWith('.') || /[\0\\]/.test(path) || leadsOut(path.replace(/\/$/, '')) ? undefined : path

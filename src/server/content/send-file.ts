@@ -8,7 +8,7 @@ import { rangeOf } from './range.ts'
 import { TamedHtml } from './tamed-html.ts'
 
 /** How HTML is made harmless: another number when that changes, so that no browser keeps what was made before. */
-const TAMED = 'tamed-1'
+const TAMED = 'tamed-2'
 /** By so much of its beginning the encoding of a page is told. */
 const HEAD_BYTES = 65_536
 
@@ -48,8 +48,14 @@ export async function sendFile({ request, response, headers, file, name }: Sendi
   }
 }
 
-/** Sends HTML as what a browser may show of it, in UTF-8. The file is closed, whatever happens. */
-export async function sendTamed({ request, response, headers, file, name }: Sending): Promise<void> {
+/**
+ * Sends HTML as what a browser may show of it, in UTF-8. The file is closed, whatever happens.
+ * @param frames of `framesOf`
+ */
+export async function sendTamed(
+  { request, response, headers, file, name }: Sending,
+  frames: string | undefined,
+): Promise<void> {
   const { handle, stats } = file
   try {
     const tags = { ETag: tagOf(file, name, TAMED), 'Last-Modified': stats.mtime.toUTCString() }
@@ -57,23 +63,31 @@ export async function sendTamed({ request, response, headers, file, name }: Send
     if (isKnown(request, tags)) return void response.writeHead(304, all).end()
     response.writeHead(200, all)
     if (request.method === 'HEAD') return void response.end()
-    const bytes = handle.createReadStream({ start: 0, autoClose: false, highWaterMark: HEAD_BYTES })
-    await pipeline(Readable.from(tamedPieces(bytes)), response)
+    await pipeline(Readable.from(tamedPieces(textOf(file), frames)), response)
   } finally {
     await handle.close()
   }
 }
 
-async function* tamedPieces(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const tamed = new TamedHtml()
-  let decoder: ReturnType<typeof pageDecoder> | undefined
-  for await (const part of bytes) {
-    decoder ??= pageDecoder(part, part.length < HEAD_BYTES)
-    const text = tamed.push(decoder.decode(part, { stream: true }))
+async function* tamedPieces(texts: AsyncIterable<string>, frames: string | undefined): AsyncGenerator<Buffer> {
+  const tamed = new TamedHtml(frames)
+  for await (const part of texts) {
+    const text = tamed.push(part)
     if (text !== '') yield Buffer.from(text)
   }
-  const rest = tamed.push(decoder?.decode() ?? '') + tamed.end()
+  const rest = tamed.end()
   if (rest !== '') yield Buffer.from(rest)
+}
+
+/** A page as text, in parts, whatever its encoding. */
+export async function* textOf({ handle }: OpenFile): AsyncGenerator<string> {
+  const bytes = handle.createReadStream({ start: 0, autoClose: false, highWaterMark: HEAD_BYTES })
+  let decoder: ReturnType<typeof pageDecoder> | undefined
+  for await (const part of bytes as AsyncIterable<Buffer>) {
+    decoder ??= pageDecoder(part, part.length < HEAD_BYTES)
+    yield decoder.decode(part, { stream: true })
+  }
+  yield decoder?.decode() ?? ''
 }
 
 /** A file that became shorter meanwhile is an error: whoever reads must not wait for the rest. */

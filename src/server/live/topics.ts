@@ -9,8 +9,10 @@ const MOST_TOPICS = 100
 /** Reads topics, separated by spaces; undefined: one of them is none. */
 export function topicsIn(text: string): ReadonlySet<Topic> | undefined {
   const topics = text.split(' ').filter(Boolean)
-  const isTopic = (topic: string) =>
-    topic === 'archive' || topic === 'processes' || (/^(crawl|page):/.test(topic) && isUuid(topic.split(':')[1]!))
+  const isTopic = (topic: string) => {
+    const [, id] = /^(?:crawl|page):([^:]*)$/.exec(topic) ?? []
+    return topic === 'archive' || topic === 'processes' || (id !== undefined && isUuid(id))
+  }
   return topics.length > 0 && topics.length <= MOST_TOPICS && topics.every(isTopic) ? new Set(topics) : undefined
 }
 

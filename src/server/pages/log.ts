@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { attemptName, HOSTED_LOG } from '../../base/attempt-paths.ts'
 import { legible } from '../../base/clean.ts'
-import { readRowLog } from '../../base/row-log.ts'
+import { endsIn } from '../../base/row-log.ts'
 import { sizeText } from '../../base/words.ts'
 import { foreign, html } from '../../pages/html.ts'
 import { page } from '../../pages/layout.ts'
@@ -15,6 +15,8 @@ import { troublePage } from './trouble.ts'
 
 /** So much of the end of a log is shown. */
 const MOST_BYTES = 1_000_000
+/** The hooks of a page that run in one process share a log: so much of its end is looked through. */
+const MOST_BYTES_OF_ALL = 16_000_000
 
 /** What a hook printed, as text. */
 export function routeLog(app: App, web: Web): void {
@@ -61,17 +63,17 @@ function readLog(dataDir: string, folder: string, path: string, attempt: string)
   const opened = openBelow(dataDir, folder, path)
   if (opened === undefined) return undefined
   try {
-    if (path !== HOSTED_LOG) return endOf(opened.fd)
+    if (path !== HOSTED_LOG) return endOf(opened.fd, MOST_BYTES)
+    const text = endsIn(endOf(opened.fd, MOST_BYTES_OF_ALL).text.split('\n')).get(attempt)?.stdout
+    return text === undefined ? undefined : { text: text.slice(-MOST_BYTES), size: Buffer.byteLength(text) }
   } finally {
     closeSync(opened.fd)
   }
-  const text = readRowLog(opened.file).get(attempt)?.stdout
-  return text === undefined ? undefined : { text: text.slice(-MOST_BYTES), size: Buffer.byteLength(text) }
 }
 
-function endOf(fd: number): LogText {
+function endOf(fd: number, most: number): LogText {
   const { size } = fstatSync(fd)
-  const bytes = Buffer.alloc(Math.min(size, MOST_BYTES))
+  const bytes = Buffer.alloc(Math.min(size, most))
   const read = readSync(fd, bytes, 0, bytes.length, size - bytes.length)
   return { text: bytes.subarray(0, read).toString('utf8'), size }
 }

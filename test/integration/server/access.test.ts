@@ -62,6 +62,10 @@ describe('a session', () => {
     await home.query('update login_code set data_dir_id = gen_random_uuid()')
     expect((await login(server, other)).status).toBe(401)
     for (const none of ['', 'x', '0'.repeat(25), "' or 1=1 --"]) expect((await login(server, none)).status).toBe(401)
+    expect((await login(server, 'x'.repeat(20_000))).status).toBe(413)
+    const headers = { Origin: server.origin, 'Content-Type': 'multipart/form-data' }
+    const broken = await askAt(server.port, server.host, '/login', { method: 'POST', headers, body: 'x' })
+    expect([400, 401]).toContain(broken.status)
     await ends(server)
   })
 
@@ -84,6 +88,9 @@ describe('a session', () => {
     const [name] = server.cookie.split('=')
     const both = await server.ask('/', { headers: { Cookie: `${name}=evil; other=1; ${server.cookie}` } })
     expect(both.status).toBe(200)
+    // However many there are, few are asked for.
+    const many = Array.from({ length: 100 }, () => `${name}=${'x'.repeat(43)}`).join('; ')
+    expect((await server.ask('/', { headers: { Cookie: `${many}; ${server.cookie}` } })).status).toBe(401)
     for (const cookie of ['', `${name}=`, `${name}=evil`, `x${server.cookie}`])
       expect((await server.ask('/', { headers: { Cookie: cookie } })).status, cookie).toBe(401)
     await ends(server)

@@ -48,6 +48,7 @@ const FILES = {
   'wget/host/100%25.html': '<p>percent</p>',
   'html/old.html': Buffer.from([0x3c, 0x70, 0x3e, 0xfc, 0x3c, 0x2f, 0x70, 0x3e]),
   'html/koi.html': Buffer.concat([Buffer.from('<meta charset=koi8-r><p>'), Buffer.from([0xf7])]),
+  'html/frames.html': `<p>${'x'.repeat(70_000)}<iframe srcdoc="<p>in&amp;side<link rel=icon><img src='image.png'>"></iframe>`,
   'html/long.html': Buffer.concat([
     Buffer.from(`<meta charset=koi8-r><p>${' '.repeat(70_000)}`),
     Buffer.from([0xf7, 0xf7]),
@@ -250,6 +251,23 @@ describe('the content listener', () => {
     expect((await ask('/html/longer.html')).text.replaceAll('€', '')).toBe('<p>')
     const koi = await ask('/html/koi.html?raw')
     expect(koi.headers['content-length']).toBe(String(FILES['html/koi.html'].length))
+  })
+
+  it('sends the document that a frame has as an attribute for itself, tamed as its page is', async () => {
+    const page = await ask('/html/frames.html')
+    const [, address = ''] = /<iframe src=(\S+) +sxcdoc=/.exec(page.text) ?? []
+    expect(address).toBe('?in-a-frame=70003')
+    const framed = await ask(`/html/frames.html${address}`)
+    expect([framed.status, framed.text]).toEqual([200, "<!doctype html><p>in&side<link rxl=icon><img src='image.png'>"])
+    expect(framed.headers['content-type']).toBe('text/html; charset=utf-8')
+    const policy = String(framed.headers['content-security-policy'])
+    expect(policy).toMatch(/^sandbox (?!.*allow-(?:scripts|same-origin))/)
+    expect(policy).not.toContain('frame-ancestors')
+    for (const none of ['70002', '1', '70003.0', '999999999'])
+      expect((await ask(`/html/frames.html?in-a-frame=${none}`)).status).toBe(404)
+    const from = await ask('/wget/host/page?x=1&y=%C3%BC&in-a-frame')
+    expect(from.text).toBe('<p>asked</p>')
+    expect((await ask(`/html/${'a/'.repeat(200)}b`)).status).toBe(404)
   })
 
   it('shows a drawing as a picture, and as a page with that picture', async () => {

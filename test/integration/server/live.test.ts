@@ -153,6 +153,8 @@ it('refuses topics that are none, and whoever has no session', async () => {
     'x',
     'crawl:1',
     'archive+page:x',
+    'page:01994f6e-0c1a-7c3e-9d55-0123456789ab:x%0Aevent:reload',
+    'page:01994f6e-0c1a-7c3e-9d55-0123456789ab%0Ax',
     Array(101)
       .fill('archive')
       .map((t, n) => `${t}${n}`)

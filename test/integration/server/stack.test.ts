@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { parseHTML } from 'linkedom'
 import { expect, it } from 'vitest'
@@ -10,6 +11,8 @@ import { processesOf } from '../../support/processes.ts'
 import { eventually, type Running } from '../../support/program.ts'
 import { askAt, serveHome } from '../../support/served.ts'
 import { startSite } from '../../support/site.ts'
+
+const noIpv6 = !Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
 
 // The server has a runner below itself, and one place: whatever dies, in whatever order.
 const homes = useHomes()
@@ -220,6 +223,29 @@ it('a port that somebody else has is named, with who has it and another one', as
   expect(await home.value('select count(*)::int from web_session')).toBeLessThan(2)
 })
 
+it.skipIf(noIpv6)('it has both addresses of loopback: nobody else gets what a browser sends to the other', async () => {
+  const home = await homes.make()
+  const port = await freePort()
+  const server = await serveHome(home, '--listen', `127.0.0.1:${port}`, '--no-runner')
+  const at = async (host: string) => {
+    const socket = connect(port, host)
+    socket.end(`GET /healthz HTTP/1.1\r\nHost: ${server.host}\r\nConnection: close\r\n\r\n`)
+    let text = ''
+    for await (const part of socket) text += String(part)
+    return text.slice(0, 12)
+  }
+  expect([await at('127.0.0.1'), await at('::1')]).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200'])
+  await ends(server.running, home)
+  const stranger = createServer().listen(port, '::1')
+  await once(stranger, 'listening')
+  const { code, stderr } = await home.run(['server', '--listen', `127.0.0.1:${port}`, '--no-runner'])
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`port ${port} of 127.0.0.1 is taken: pid ${process.pid}`)])
+  const other = await home.run(['server', '--listen', `[::1]:${port}`, '--no-runner'])
+  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('is taken')])
+  stranger.close()
+  await once(stranger, 'close')
+})
+
 it.each([
   ['0.0.0.0:8000', 'others could reach it there'],
   ['192.0.2.1:8000', 'others could reach it there'],
@@ -240,6 +266,9 @@ it.each([
   ['http://archive.example.org', undefined, 'without TLS'],
   ['https://archive.example.org', undefined, 'copies need a host of their own'],
   ['https://archive.example.org', 'https://archive.example.org', 'copies must not be where the app is'],
+  ['https://archive.example.org', 'https://archive.example.org:8443', 'copies must not be where the app is'],
+  ['https://archive.example.org', 'https://*.example.org', 'copies must not be where the app is'],
+  ['https://archive.example.org', 'http://copies.example.org', 'copies need it, too'],
   ['https://archive.example.org/path', undefined, 'PUBLIC_URL'],
   ['https://archive.example.org', 'https://a.*.example.org', 'CONTENT_URL'],
 ])('PUBLIC_URL=%s CONTENT_URL=%s is refused: %s', async (app, content, why) => {

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { TamedHtml, tamedHtml } from '../../../src/server/content/tamed-html.ts'
 
+/** How addresses of frames begin. */
+const FRAMES = '?in-a-frame='
+
 /** In parts of so many characters. */
 function inParts(text: string, length: number): string {
-  const tamed = new TamedHtml()
+  const tamed = new TamedHtml(FRAMES)
   let written = ''
   for (let at = 0; at < text.length; at += length) written += tamed.push(text.slice(at, at + length))
   return written + tamed.end()
@@ -34,8 +37,8 @@ const CASES: Readonly<Record<string, string>> = {
   '<svg><a><set attributeName="href" to="x">': '<svg><a><set axtributeName="href" to="x">',
   '<animate attributeName="width">': '<animate attributeName="width">',
   // A link to elsewhere opens by itself.
-  '<a href="https://x/" target=_top>': '<a target=_blank href="https://x/" txrget=_top>',
-  '<svg><a xlink:href="//x">': '<svg><a target=_blank xlink:href="//x">',
+  '<a href="https://x/" target=_top>': '<a target=_blank  href="https://x/" txrget=_top>',
+  '<svg><a xlink:href="//x">': '<svg><a target=_blank  xlink:href="//x">',
   // A frame leads to what lies beside it, and says that it is one.
   '<iframe src="b.html#c">': '<iframe src="b.html?in-a-frame#c">',
   '<frame src=b.html?c>': '<frame src=b.html?c&in-a-frame>',
@@ -43,10 +46,12 @@ const CASES: Readonly<Record<string, string>> = {
     '<iframe sxc="http://x/"><iframe sxc=" //x"><iframe sxc="&#47;/x"><iframe sxc="\\\\x"><iframe sxc="ht\ntp:x">',
   '<iframe src="a&colon;b">': '<iframe sxc="a&colon;b">',
   '<frame src="data:text/html;charset=utf-8;base64,PGxpbmsgcmVsPXg+">':
-    '<frame src="data:text/html;charset=utf-8;base64,PGxpbmsgcnhsPXg+">',
+    '<frame src=?in-a-frame=0  sxc="data:text/html;charset=utf-8;base64,PGxpbmsgcmVsPXg+">',
   '<frame src="data:text/html,<link rel=x>"><frame src="data:text/html;base64,PGxpbmsgcmVsPXg+">':
     '<frame sxc="data:text/html,<link rxl=x>"><frame sxc="data:text/html;base64,PGxpbmsgcmVsPXg+">',
-  '<iframe srcdoc="&lt;link rel=icon&gt;é">': '<iframe srcdoc="&#60;link&#32;rxl&#61;icon&#62;é">',
+  'é<iframe srcdoc="&lt;link rel=icon&gt;é" src=a>':
+    'é<iframe src=?in-a-frame=1  sxcdoc="&lt;link rel=icon&gt;é" src=a?in-a-frame>',
+  '<iframe/srcdoc=x>': '<iframe src=?in-a-frame=0 /sxcdoc=x>',
   // Wherever a reader could see a tag.
   '<!-- <p title="--><link rel=icon>">': '<!-- <p title="--><link rxl=icon>">',
   '<textarea><link rel=icon></textarea>': '<textarea><link rxl=icon></textarea>',
@@ -58,14 +63,14 @@ const CASES: Readonly<Record<string, string>> = {
 
 describe('HTML that is shown', () => {
   it.each(Object.entries(CASES))('of %j is %j', (text, tamed) => {
-    expect(tamedHtml(text)).toBe(tamed)
+    expect(tamedHtml(text, FRAMES)).toBe(tamed)
     const around = `${'x'.repeat(50)}${text}`
-    for (const length of [1, 2, 3, 7]) expect(inParts(around, length)).toBe(tamedHtml(around))
+    for (const length of [1, 2, 3, 7]) expect(inParts(around, length)).toBe(tamedHtml(around, FRAMES))
   })
 
   it('is the same in whatever parts it comes', () => {
     const all = Object.keys(CASES).join('\n<p>')
-    for (const length of [1, 5, 64, 1_000]) expect(inParts(all, length)).toBe(tamedHtml(all))
+    for (const length of [1, 5, 64, 1_000]) expect(inParts(all, length)).toBe(tamedHtml(all, FRAMES))
   })
 
   it('has no link, link or frame to elsewhere in a tag that is too long to be read', () => {
@@ -75,16 +80,17 @@ describe('HTML that is shown', () => {
     expect(inParts(`<img ${long}src=a>`, 10_000)).toMatch(/^<img /)
   })
 
-  it('with frames in frames ends', () => {
-    let text = '<link rel=icon>'
-    for (let depth = 0; depth < 8; depth += 1)
-      text = `<iframe srcdoc="${text.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}">`
-    expect(tamedHtml(text)).not.toContain('<link rel')
+  it('loses no quote and no end of a tag, whatever stands in a frame', () => {
+    const text = `<link x='<iframe srcdoc="'>">' rel=preconnect href=http://x>`
+    expect(tamedHtml(text, FRAMES)).toBe(
+      `<link x='<iframe src=?in-a-frame=9  sxcdoc="'>">' rel=preconnect href=http://x>`,
+    )
   })
 
   it('is read to its end, whoever wrote it', () => {
     const hostile = [
       ...['<a x="', "<a x='", '<a x=', '<link ', '<a/', '<iframe srcdoc="', '<iframe srcdoc=\'<iframe srcdoc="'],
+      ...['<iframe srcdoc=<iframe/srcdoc=', '<iframe x=y src="data:text/html;charset=utf-8;base64,PGlmcmFtZT4=" '],
       ...['<a x="<a y=\'', '<', '<a b=c<link/'],
     ]
     for (const part of hostile) {

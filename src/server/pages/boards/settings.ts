@@ -16,8 +16,9 @@ export function routeSettings(app: App, { settingsNow }: Web): void {
     const set = records.filter(({ source }) => source !== 'default')
     const shown = isAll ? records : set
     const body = html`<h1>Settings</h1>
-${configured.problems.all.map(problem)}<p class="dim">As what is started now has them; what runs keeps those of its start. <code>archivebox-ts config set KEY=VALUE</code> changes them in
-archivebox.toml.</p>
+${configured.problems.all.map(problem)}
+<p class="dim">As what is started now has them; what runs keeps those of its start.
+<code>archivebox-ts config set KEY=VALUE</code> changes them in archivebox.toml.</p>
 <nav class="tabs" aria-label="Which settings"><a href="/settings"${isAll ? '' : html` aria-current="page"`}>Set
 <b>${set.length}</b></a> <a href="/settings?all"${isAll ? html` aria-current="page"` : ''}>All
 <b>${records.length}</b></a></nav>

@@ -1,0 +1,66 @@
+/** An attribute of a tag, as it is written. */
+export interface Attribute {
+  /** In lower case. */
+  readonly name: string
+  /** Where its name begins. */
+  readonly at: number
+  readonly value: string
+  readonly valueAt: number
+}
+
+export interface Tag {
+  readonly attributes: readonly Attribute[]
+  /** Has it an end? */
+  readonly isWhole: boolean
+  /** How many characters were looked at, or what costs as much. */
+  readonly read: number
+}
+
+/** A longer tag of a frame is none: it may have a whole document in it. In characters. */
+export const MOST_OF_FRAME = 16_777_216
+
+/** May a tag of this name have a document of its own? */
+export const isFrameTag = (name: string): boolean => /^i?frame$/.test(name)
+
+/** What an attribute costs besides its letters. */
+const COST = 16
+const SPACE = '\\t\\n\\f\\r '
+/** What ends the name of a tag, as a pattern. */
+export const TAG_END = `[${SPACE}/>]`
+const GAP = new RegExp(`[${SPACE}/]*`, 'y')
+const NAME = new RegExp(`=?[^${SPACE}/>=]*`, 'y')
+const EQUALS = new RegExp(`[${SPACE}]*=[${SPACE}]*`, 'y')
+const BARE = new RegExp(`[^${SPACE}>]*`, 'y')
+
+/** The attributes of a tag, as a browser reads them (HTML, 13.2.5). @param start behind its name */
+export function readTag(text: string, start: number, most: number): Tag {
+  const attributes: Attribute[] = []
+  const part = text.slice(start, most)
+  let at = 0
+  const next = (pattern: RegExp): string => {
+    pattern.lastIndex = at
+    const [found = ''] = pattern.exec(part) ?? []
+    at += found.length
+    return found
+  }
+  for (;;) {
+    next(GAP)
+    if (at >= part.length) return { attributes, isWhole: false, read: at + COST * attributes.length }
+    if (part[at] === '>') return { attributes, isWhole: true, read: at + COST * attributes.length }
+    const nameAt = at
+    const name = next(NAME).toLowerCase()
+    let [value, valueAt] = ['', at]
+    if (next(EQUALS) !== '') {
+      valueAt = at
+      const quote = part[at]
+      if (quote === '"' || quote === "'") {
+        const end = part.indexOf(quote, at + 1)
+        if (end === -1) return { attributes, isWhole: false, read: part.length }
+        valueAt += 1
+        value = part.slice(valueAt, end)
+        at = end + 1
+      } else value = next(BARE)
+    }
+    attributes.push({ name, at: start + nameAt, value, valueAt: start + valueAt })
+  }
+}
