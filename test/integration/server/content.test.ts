@@ -48,7 +48,10 @@ const FILES = {
   'wget/host/100%25.html': '<p>percent</p>',
   'html/old.html': Buffer.from([0x3c, 0x70, 0x3e, 0xfc, 0x3c, 0x2f, 0x70, 0x3e]),
   'html/koi.html': Buffer.concat([Buffer.from('<meta charset=koi8-r><p>'), Buffer.from([0xf7])]),
-  'html/frames.html': `<p>${'x'.repeat(70_000)}<iframe srcdoc="<p>in&amp;side<link rel=icon><img src='image.png'>"></iframe>`,
+  'html/frames.html': [
+    `<p>${'x'.repeat(70_000)}`,
+    `<iframe srcdoc="<p>in&amp;side<link rel=icon><img src='image.png'>"></iframe>`,
+  ].join(''),
   'html/long.html': Buffer.concat([
     Buffer.from(`<meta charset=koi8-r><p>${' '.repeat(70_000)}`),
     Buffer.from([0xf7, 0xf7]),
