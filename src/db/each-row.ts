@@ -5,7 +5,7 @@ import type { Database } from './database.ts'
 const BATCH = 500
 
 /** How long a reader may pause: `list | less`. Longer holds up the server's housekeeping. */
-const READER_PAUSE = '1h'
+export const READER_PAUSE = '1h'
 
 /** What is done with rows, as many as come at a time; false: no more of them. */
 export type Visit<Row> = (rows: readonly Row[]) => boolean | Promise<boolean>
@@ -23,7 +23,7 @@ export async function eachRow<Row>(
 }
 
 /** Lets a transaction wait for whoever reads its rows. */
-export async function staysOpen(tx: Database): Promise<void> {
+async function staysOpen(tx: Database): Promise<void> {
   await sql`select set_config('idle_in_transaction_session_timeout', ${READER_PAUSE}, true)`.execute(tx)
 }
 

@@ -34,7 +34,9 @@ export class PreparedStatements {
     const name = known ?? `s${this.#names.size}`
     const { text, values, planner } = sent
     await this.#client.query('begin')
-    if (planner) await this.#client.query(planner.text, [...planner.values])
+    const told: Sent[] = []
+    for (let one = planner; one; one = one.planner) told.unshift(one)
+    for (const one of told) await this.#client.query(one.text, [...one.values])
     if (!known) await this.#client.query(`prepare ${name} as ${text}`)
     this.#names.set(sent, name)
     const given = values.length > 0 ? `(${values.map(literalOf).join(', ')})` : ''

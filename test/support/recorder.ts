@@ -6,7 +6,7 @@ export interface Sent {
   readonly values: readonly unknown[]
   /** Who sent it first. */
   readonly by: string
-  /** The statement before it, in the same transaction, that told the planner what to do. */
+  /** The last statement before it, in the same transaction, that told the planner what to do; it has its own. */
   readonly planner: Sent | undefined
 }
 
@@ -44,8 +44,8 @@ export class Recorder {
   #note(written: string, values: readonly unknown[]): void {
     const text = written.trim()
     const sent = { text, values, by: this.by, planner: this.#planner }
-    if (/^(begin|commit|rollback)/i.test(text)) this.#planner = undefined
-    else if (/set_config\(name/.test(text)) this.#planner = sent
+    if (/^(begin|start|commit|rollback)/i.test(text)) this.#planner = undefined
+    else if (/set_config\((?:name|'enable_)/.test(text)) this.#planner = sent
     if (!this.#sent.has(text)) this.#sent.set(text, sent)
   }
 }

@@ -8,7 +8,7 @@ const LESS = ['--no-turbofan', '--invocation-count-for-maglev=2000']
 /** The first with Maglev, Node 24's: with neither compiler, code would stay slow. */
 const FIRST_V8 = 13
 
-/** A runner lives for months and keeps little of what it allocates: left alone, its young generation grows to 67 MB. */
+/** Runners and servers live for months and keep little of what they allocate: their young generation would grow. */
 const STAY_YOUNG = '--semi-space-growth-factor=1'
 
 /** When a process has loaded most of what it needs. */
@@ -19,12 +19,13 @@ const LOADED_MS = 300
  * that was kept under other flags is refused, also that of Node's own modules, and a start would take a third longer.
  * Nor later than that: a host is 8 MB smaller when this comes before its first page, since little of what V8 takes to
  * compile is given back.
- * @param use what the process is for: a runner's young generation stays as it is, too
+ * @param use what the process is for: the young generation of a runner stays as it is, too, and that of a server, which
+ * does the same all day, as fast as it can
  */
 export function compileLess(use?: string): void {
   const v8 = process.getBuiltinModule('node:v8') // Loaded late: most processes have ended by then.
-  const flags = Number.parseInt(process.versions.v8, 10) >= FIRST_V8 ? LESS : []
-  for (const flag of use === 'run' ? [...flags, STAY_YOUNG] : flags) v8.setFlagsFromString(flag)
+  const less = use === 'server' || Number.parseInt(process.versions.v8, 10) < FIRST_V8 ? [] : LESS
+  for (const flag of use === 'run' || use === 'server' ? [...less, STAY_YOUNG] : less) v8.setFlagsFromString(flag)
 }
 
 /** The same for a process that has just been started. */

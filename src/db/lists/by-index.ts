@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
 import type { Database } from '../database.ts'
-import { transact } from '../retry.ts'
+import { READER_PAUSE } from '../each-row.ts'
+import { transact, withRetry } from '../retry.ts'
 
-/** Transactions that are already planned this way. */
+/** Transactions that are already planned this way, and those that see one moment. */
 const planned = new WeakSet<Database>()
+const moments = new WeakSet<Database>()
 
 /**
  * Reads a few rows of large tables: in a transaction (the caller's, or one of its own) whose statements are planned as
@@ -19,12 +21,40 @@ export async function byIndex<T>(db: Database, ask: (tx: Database) => Promise<T>
 }
 
 /**
+ * The same, for what may take long and is to fit together: all of it is read as it was at one moment, and whoever reads
+ * its rows may pause. No bitmaps: they read a value's rows to the last. Inside another one, a part of that.
+ */
+export async function inOneMoment<T>(db: Database, ask: (tx: Database) => Promise<T>): Promise<T> {
+  return moments.has(db) ? await ask(db) : await withRetry(db, () => once(db, ask))
+}
+
+/** The same, once: what was shown is not shown again. */
+export async function once<T>(db: Database, ask: (tx: Database) => Promise<T>): Promise<T> {
+  const transaction = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  return await transaction.execute(async (tx) => {
+    await walking(tx, [
+      ['enable_bitmapscan', 'off'],
+      ['idle_in_transaction_session_timeout', READER_PAUSE],
+    ])
+    planned.add(tx)
+    moments.add(tx)
+    return await ask(tx)
+  })
+}
+
+/**
  * Has what follows in a transaction planned as walks along indexes. By default the planner reads a whole table as long
  * as it has no statistics, and with its default cost of a spinning disk even after that.
  */
-export async function walking(tx: Database): Promise<void> {
-  await sql`
-    select set_config(name, value, true)
-    from (values ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),
-      ('random_page_cost', '1.1'), ('cursor_tuple_fraction', '1')) as s (name, value)`.execute(tx)
+async function walking(tx: Database, more: readonly (readonly [name: string, value: string])[] = []): Promise<void> {
+  const settings = [...WALKING, ...more].map(([name, value]) => sql`(${sql.lit(name)}, ${sql.lit(value)})`)
+  await sql`select set_config(name, value, true) from (values ${sql.join(settings)}) as s (name, value)`.execute(tx)
 }
+
+const WALKING = [
+  ['enable_seqscan', 'off'],
+  ['enable_hashjoin', 'off'],
+  ['enable_mergejoin', 'off'],
+  ['random_page_cost', '1.1'],
+  ['cursor_tuple_fraction', '1'],
+] as const

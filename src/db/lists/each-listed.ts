@@ -1,8 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../database.ts'
-import { inBatches, staysOpen, type Visit } from '../each-row.ts'
-import { transact } from '../retry.ts'
-import { walking } from './by-index.ts'
+import { inBatches, type Visit } from '../each-row.ts'
+import { inOneMoment, once } from './by-index.ts'
 import type { Filters, Listing } from './listings.ts'
 import { type Place, questionsOf } from './questions.ts'
 import { idsInSteps, type Question } from './walks.ts'
@@ -36,7 +35,7 @@ export async function eachListed<Row extends { readonly id: string }>(
   const most = { limit, look }
   const questions = questionsOf(listing, filters, last)
   if (limit <= MOST_AT_ONCE) {
-    const { rows, reach } = await transact(db, async (tx) => {
+    const { rows, reach } = await inOneMoment(db, async (tx) => {
       const found: Row[] = []
       const reach = await inSteps(tx, listing, questions, most, async (query) => {
         const { rows } = await query.execute(tx)
@@ -48,7 +47,7 @@ export async function eachListed<Row extends { readonly id: string }>(
     if (rows.length > 0) await visit(rows)
     return reach
   }
-  return await db.transaction().execute((tx) =>
+  return await once(db, (tx) =>
     inSteps(tx, listing, questions, most, async (query) => {
       let shown = 0
       let goesOn = true
@@ -70,10 +69,6 @@ async function inSteps<Row extends { readonly id: string }>(
   { limit, look }: { readonly limit: number; readonly look: number },
   show: (query: RawBuilder<Row>) => Promise<number>,
 ): Promise<string | undefined> {
-  await sql`set transaction isolation level repeatable read, read only`.execute(tx)
-  await walking(tx)
-  await sql`select set_config('enable_bitmapscan', 'off', true)`.execute(tx) // It reads a value's rows to the last.
-  await staysOpen(tx)
   let [shown, looked] = [0, 0]
   for (const question of questions) {
     const order = question.ofPages ? sql`it.snapshot_id desc, it.id desc` : sql`it.id desc`

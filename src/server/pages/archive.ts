@@ -1,7 +1,7 @@
 import { many, sizeText } from '../../base/words.ts'
 import { allPages, type CountedPages } from '../../db/counts.ts'
 import { latestCrawls } from '../../db/crawl-summaries.ts'
-import { byIndex } from '../../db/lists/by-index.ts'
+import { inOneMoment } from '../../db/lists/by-index.ts'
 import { crawlCard } from '../../pages/archive-page.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { page } from '../../pages/layout.ts'
@@ -19,10 +19,11 @@ export function routeArchive(app: App, web: Web): void {
   const { home } = web.archive
   app.get('/', async (c) => {
     const asked = askedList('/', new URL(c.req.url).searchParams)
-    const [part, { pages, crawls, totals }] = await Promise.all([
-      readPart(web, asked),
-      byIndex(home.db, async (tx) => ({ pages: await allPages(tx), ...(await latestCrawls(tx, CRAWLS)) })),
-    ])
+    const { part, pages, crawls, totals } = await inOneMoment(home.db, async (db) => ({
+      part: await readPart({ ...home, db }, asked),
+      pages: await allPages(db),
+      ...(await latestCrawls(db, CRAWLS)),
+    }))
     const place = served(web, c.get('session'))
     // Who looks for pages wants to see them at once.
     const isNarrowed = Object.keys(asked.typed).length > 0 || asked.below !== undefined

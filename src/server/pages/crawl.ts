@@ -1,7 +1,7 @@
 import { workOf } from '../../app/status/work.ts'
 import { duration, many, number } from '../../base/words.ts'
 import { FAILURES_LOOKED_AT, type FailureGroup, failureGroups } from '../../db/failures.ts'
-import { byIndex } from '../../db/lists/by-index.ts'
+import { inOneMoment } from '../../db/lists/by-index.ts'
 import type { PageInWork } from '../../db/pages-in-work.ts'
 import { crawlHead } from '../../pages/crawl-page.ts'
 import { foreign, type Html, html } from '../../pages/html.ts'
@@ -27,15 +27,17 @@ export function routeCrawl(app: App, web: Web): void {
     const id = await oneRow(c, web, 'crawls')
     if (typeof id !== 'string') return id
     const asked = askedList(`/crawls/${id}`, new URL(c.req.url).searchParams)
-    const [part, { crawl, work }, groups] = await Promise.all([
-      readPart(web, asked, { crawlId: id }),
-      byIndex(home.db, async (db) => {
-        const crawl = await readCrawlPage({ ...home, db }, id)
-        const isOver = crawl === undefined || crawl.status === 'sealed'
-        return { crawl, work: isOver ? undefined : await workOf({ ...home, db }, id, 1) }
-      }),
-      failureGroups(home.db, { crawlId: id }),
-    ])
+    const { part, crawl, work, groups } = await inOneMoment(home.db, async (db) => {
+      const here = { ...home, db }
+      const crawl = await readCrawlPage(here, id)
+      const isOver = crawl === undefined || crawl.status === 'sealed'
+      return {
+        crawl,
+        part: await readPart(here, asked, { crawlId: id }),
+        work: isOver ? undefined : await workOf(here, id, 1),
+        groups: await failureGroups(db, { crawlId: id }),
+      }
+    })
     if (crawl === undefined) return noRow(c, 'crawls', id)
     const place = served(web, c.get('session'))
     const body = html`${crawlHead({ ...crawl, wacz: undefined }, place, { pace: work?.crawls[0]?.pages_per_second })}

@@ -3,6 +3,7 @@ import { filtersOf } from '../../app/records/filters.ts'
 import { UsageError } from '../../base/errors.ts'
 import { madeAt } from '../../base/ids.ts'
 import { many, number } from '../../base/words.ts'
+import type { Home } from '../../db/home.ts'
 import { eachListed } from '../../db/lists/each-listed.ts'
 import { type Filters, type ListedSnapshot, SNAPSHOTS } from '../../db/lists/listings.ts'
 import { foreign, type Html, html } from '../../pages/html.ts'
@@ -33,8 +34,7 @@ export interface PartOfList {
 }
 
 /** The pages that an address asks for, newest first. @param within what it cannot ask beyond */
-export async function readPart(web: Web, asked: AskedList, within: Partial<Filters> = {}): Promise<PartOfList> {
-  const { home } = web.archive
+export async function readPart(home: Home, asked: AskedList, within: Partial<Filters> = {}): Promise<PartOfList> {
   try {
     const words = filterWords(asked)
     const filters = { ...(await filtersOf(SNAPSHOTS, words, nameOf)(home)), ...within }

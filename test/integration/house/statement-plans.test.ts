@@ -38,7 +38,7 @@ import { isThere } from '../../../src/db/is-there.ts'
 import { lastBackup, noteBackup } from '../../../src/db/last-backup.ts'
 import { latestRows } from '../../../src/db/latest-rows.ts'
 import * as leads from '../../../src/db/leads.ts'
-import { byIndex } from '../../../src/db/lists/by-index.ts'
+import { byIndex, inOneMoment } from '../../../src/db/lists/by-index.ts'
 import { eachListed } from '../../../src/db/lists/each-listed.ts'
 import {
   CRAWLS,
@@ -240,7 +240,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/each-row.ts staysOpen': () => Promise.resolve(), // In the next but one.
   'db/each-row.ts inBatches': () => Promise.resolve(),
   'db/each-row.ts eachRow': () => eachRow(db, sql`select 1 as one`, () => true),
-  'db/lists/by-index.ts walking': () => Promise.resolve(), // In the first.
+  'db/lists/by-index.ts inOneMoment': () => inOneMoment(db, (tx) => sql`select 1 as one`.execute(tx)),
+  'db/lists/by-index.ts once': () => Promise.resolve(), // Above.
   'db/lists/walks.ts idsInSteps': () => Promise.resolve(), // In the next.
   'db/lists/each-listed.ts eachListed': () => eachOf(CRAWLS),
   'db/lists/listings.ts listedByIds': () => eachOf(SNAPSHOTS),
