@@ -69,7 +69,7 @@ export async function readBackup(url: string, backup: BackupFile, options: Resto
 
 /** What the first command on a new data dir writes. */
 const OF_ANY_START = [
-  ...['machine', 'process', 'runner_term', 'lead', 'binary'],
+  ...['machine', 'process', 'runner_term', 'lead', 'queue_sample', 'binary'],
   ...['row_change', 'row_total', 'transition'],
 ]
 

@@ -47,6 +47,12 @@ insert into lead (data_dir_id, term, process_id, began_at, ended_at, is_lost)
   from process where promoted_at is not null and term is not null
   on conflict do nothing;
 
+-- How many pages waited, once a minute, as long as somebody leads.
+create table queue_sample (
+  at   timestamptz primary key,
+  open bigint not null
+);
+
 -- When the rows were last written to a backup.
 create table last_backup (
   is_only boolean primary key default true check (is_only),

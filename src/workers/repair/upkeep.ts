@@ -3,6 +3,7 @@ import { isMachineTrouble, messageOf } from '../../base/errors.ts'
 import { capLogs } from '../../base/log-cap.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../db/history.ts'
 import { deleteOldLeads } from '../../db/leads.ts'
+import { deleteOldSamples, noteQueue } from '../../db/queue-history.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
 import type { WorkerContext } from '../supervise/worker-context.ts'
 import { judgeOldPages } from './judge-old-pages.ts'
@@ -25,8 +26,8 @@ const END_MS = 2_000
 
 /**
  * Trims what would grow for ever: history older than HISTORY_DAYS, logs, and what killed processes left in /tmp. Also
- * judges pages sealed before outcomes existed. A leader runs it every 30 s in small batches, beside its loop; a large
- * backlog takes many rounds.
+ * judges pages sealed before outcomes existed, and notes how long the queue is. A leader runs it every 30 s in small
+ * batches, beside its loop; a large backlog takes many rounds.
  */
 export class Upkeep {
   readonly #context: WorkerContext
@@ -64,6 +65,7 @@ export class Upkeep {
     const { HISTORY_DAYS: days } = settings.config
     await this.#attempt('cutting logs', () => capLogs(owner.home.dataDir))
     await this.#attempt('removing left folders', () => removeLeftFolders(owner.home))
+    await this.#attempt('noting the queue', () => noteQueue(owner.home.db))
     if (days > 0) await this.#attempt('cutting history', () => this.#cutHistory(days, ms))
     await this.#attempt('judging pages', () => this.#judgeOldPages(ms && JUDGING_MS))
   }
@@ -83,6 +85,7 @@ export class Upkeep {
     const { db } = this.#context.owner.home
     const until = performance.now() + ms
     await deleteOldLeads(db, days)
+    await deleteOldSamples(db, days)
     for (let goesOn = true; goesOn; ) {
       const counts = [await deleteEndedProcesses(db, days, BATCH), await deleteOldTransitions(db, days, BATCH)]
       const isMore = counts.includes(BATCH)

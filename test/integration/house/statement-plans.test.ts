@@ -55,6 +55,7 @@ import { openSnapshots } from '../../../src/db/open-snapshots.ts'
 import { claimedCrawls, pagesInWork } from '../../../src/db/pages-in-work.ts'
 import * as rows from '../../../src/db/process-rows.ts'
 import * as processes from '../../../src/db/processes.ts'
+import * as queueHistory from '../../../src/db/queue-history.ts'
 import * as recorded from '../../../src/db/recorded-files.ts'
 import * as results from '../../../src/db/results.ts'
 import * as runners from '../../../src/db/runners.ts'
@@ -412,6 +413,9 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/changes.ts databaseOid': () => changes.databaseOid(db),
   'db/leads.ts latestLeads': () => leads.latestLeads(home, 10),
   'db/leads.ts deleteOldLeads': () => leads.deleteOldLeads(db, 30),
+  'db/queue-history.ts noteQueue': () => queueHistory.noteQueue(db),
+  'db/queue-history.ts queueHistory': () => queueHistory.queueHistory(db, 24, 48),
+  'db/queue-history.ts deleteOldSamples': () => queueHistory.deleteOldSamples(db, 30),
   'db/last-backup.ts noteBackup': () => noteBackup(db, { made_at: new Date(), file: 'x' }),
   'db/last-backup.ts lastBackup': () => lastBackup(db),
   'db/counts.ts hookSeconds': () => hookSeconds(db),

@@ -58,6 +58,14 @@ it('live: every figure is that of `status --json`, and it says why nothing moves
     expect(document.querySelector('#tree')!.textContent).toContain(`pid ${server.running.pid}`)
     expect(document.querySelectorAll('#leads tbody tr').length).toBe(2)
     expect(document.querySelector('#pace')!.textContent).toContain('3 pages in the last')
+    // Whoever led noted that nothing waited when it began.
+    expect(document.querySelector('#queue')!.textContent).toContain('No page waited in the last 24 h')
+    await home.query(
+      "insert into queue_sample (at, open) values (now() - interval '3 h', 700), (now() - interval '25 h', 9)",
+    )
+    const later = (await page(server, '/live')).querySelector('#queue')!
+    expect(later.textContent).toContain('At most 700 pages waited')
+    expect([...later.querySelectorAll('rect')].at(-1)!.getAttribute('height')).toBeDefined()
   })
 })
 

@@ -7,6 +7,7 @@ import { TRUST_MS } from '../../../db/heartbeats.ts'
 import { type LastBackup, lastBackup } from '../../../db/last-backup.ts'
 import { type Lead, latestLeads } from '../../../db/leads.ts'
 import type { LiveRow } from '../../../db/processes.ts'
+import { queueHistory } from '../../../db/queue-history.ts'
 import { foreign, type Html, html } from '../../../pages/html.ts'
 import { time } from '../../../pages/layout.ts'
 import { presentRows } from '../../../processes/presence.ts'
@@ -14,7 +15,7 @@ import { readProc } from '../../../processes/proc.ts'
 import type { App } from '../../visit.ts'
 import { archiveNow, type Web } from '../../web.ts'
 import { board } from '../frame.ts'
-import { pace } from './pace.ts'
+import { pace, QUEUE_HOURS, QUEUE_PARTS, queue } from './pace.ts'
 import { table } from './table.ts'
 
 /** Crawls at work that are shown, of all. */
@@ -27,11 +28,12 @@ const ENDS = 1_000
 export function routeLive(app: App, web: Web): void {
   const { archive } = web
   app.get('/live', async (c) => {
-    const [facts, rows, leads, ends, backup] = await Promise.all([
+    const [facts, rows, leads, ends, waited, backup] = await Promise.all([
       gather(await archiveNow(web), CRAWLS),
       presentRows(archive.home),
       latestLeads(archive.home, LEADS),
       latestEnds(archive.home.db, ENDS),
+      queueHistory(archive.home.db, QUEUE_HOURS, QUEUE_PARTS),
       lastBackup(archive.home.db),
     ])
     const body = html`<h1>What happens now</h1>
@@ -44,6 +46,8 @@ ${crawlTable(facts)}
 ${stuck(facts)}
 <h2>What failed last, by cause</h2>
 ${failureTable(facts)}
+<h2>Pages that waited</h2>
+${queue(waited)}
 <h2>Pages that ended</h2>
 ${pace(ends)}
 <h2>Who led</h2>
