@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { getRequestListener } from '@hono/node-server'
 import type { Archive } from '../app/archive.ts'
 import type { Examined } from '../app/doctor/check.ts'
+import { installedReplay } from '../app/replay/published.ts'
 import { aborted } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -10,7 +11,7 @@ import { presentRows } from '../processes/presence.ts'
 import { Sessions } from './access/sessions.ts'
 import { createApp } from './app.ts'
 import { CopyAddresses } from './content/addresses.ts'
-import { answerContent } from './content/listener.ts'
+import { answerContent, answerNothingElse } from './content/listener.ts'
 import { DatabaseWatch } from './database-watch.ts'
 import { refusedAtDoor } from './door.ts'
 import { HEAD_MS, listenAt, listenNear, REQUEST_MS } from './listen.ts'
@@ -58,7 +59,9 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   const web: Web = { archive, configured, log, names, sessions, copies, database }
   const answer = getRequestListener(createApp(web).fetch)
   const events = new Events(web)
-  content.answer(answerContent({ home, copies, app: names.origin }))
+  answerNothingElse(content.server)
+  const published = () => installedReplay(settings.texts)
+  content.answer(answerContent({ home, copies, app: names.origin, published }))
   app.answer((request, response) => {
     const refused = refusedAtDoor(request, names)
     if (!refused) {
@@ -90,7 +93,9 @@ const isFor = ({ url = '' }: IncomingMessage, path: string) => url === path || u
 /** A listener whose requests wait until somebody answers them. */
 function waiting(): { readonly server: Server; answer(by: RequestListener): void } {
   const { promise, resolve } = Promise.withResolvers<RequestListener>()
-  const server = createServer({ headersTimeout: HEAD_MS, requestTimeout: REQUEST_MS }, (request, response) => {
+  // A request without a Host is refused as one that has two.
+  const options = { headersTimeout: HEAD_MS, requestTimeout: REQUEST_MS, requireHostHeader: false }
+  const server = createServer(options, (request, response) => {
     void promise.then((answer) => answer(request, response))
   })
   return { server, answer: resolve }

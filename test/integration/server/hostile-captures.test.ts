@@ -234,7 +234,7 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
       const host = `copies.localhost:${(shared.address() as AddressInfo).port}`
       const place = { protocol: 'http:', host, isWildcard: false } as const
       const addresses = new CopyAddresses(place, Buffer.alloc(32), { live: async () => [session.id] })
-      const answer = answerContent({ home: open, copies: addresses, app: served.origin })
+      const answer = answerContent({ home: open, copies: addresses, app: served.origin, published: () => undefined })
       const [all, other] = [hostileCaptures({ ...targets, other: addresses.base(otherId, session) }), new Set<string>()]
       shared.on('request', (request, response) => {
         if (request.url?.includes(otherId.replaceAll('-', ''))) other.add(request.url)
