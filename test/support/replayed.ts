@@ -39,3 +39,13 @@ export async function warcOf(pages: Readonly<Record<string, Recorded>>): Promise
   }
   return Buffer.concat(records)
 }
+
+/** The document that a page of ours replays, as an expression in that page; undefined while there is none. */
+export const REPLAYED = `(function find(root) {
+  for (const element of root.querySelectorAll('*')) {
+    const inner = element.shadowRoot ?? (element.tagName === 'IFRAME' ? element.contentDocument : null)
+    if (inner && element.src?.includes('mp_/')) return inner
+    const found = inner ? find(inner) : undefined
+    if (found) return found
+  }
+})(document)`

@@ -106,7 +106,8 @@ function caption(
   { choice, replay }: { choice: (output: Output) => string; replay: Html },
 ): Html {
   const best = outputs.find(({ plugin }) => plugin === chosen) ?? bestOf(outputs)
-  if (best === undefined) return html``
+  const alone = html`<p class="about" id="about" data-live>${replay}</p>\n`
+  if (best === undefined) return replay.text === '' ? replay : alone
   const reader = outputs.find(({ group, shown }) => group === 'text' && shown === 'html')
   const isReading = best.group === 'text'
   const whole = bestOf(outputs)

@@ -38,9 +38,10 @@ const WORKER_QUERIES: readonly (string | undefined)[] = [undefined, 'serveIndex=
 export async function answerReplay(asked: ReplayRequest): Promise<void> {
   const { path, query, published, capture } = asked
   if (published === undefined) return say(asked, 404, 'ReplayWeb.page is not installed.')
-  const file = Object.hasOwn(PUBLISHED, path) ? PUBLISHED[path] : undefined
   // Registered by itself, their worker would answer without what holds a page back.
-  if (file && !isRegistered(asked)) return await sendPublished(asked, published, file)
+  if (isRegistered(asked) && path !== 'replay/sw.js') return say(asked, 404, 'This is no worker.')
+  const file = Object.hasOwn(PUBLISHED, path) ? PUBLISHED[path] : undefined
+  if (file) return await sendPublished(asked, published, file)
   if (path === 'replay/sw.js' && WORKER_QUERIES.includes(query)) return text(asked, SCRIPT, replayScripts().worker)
   if (path === 'page.js') return text(asked, SCRIPT, replayScripts().page)
   if (path === 'probe') return text(asked, HTML, '<!doctype html>', PROBE_HEADERS)

@@ -6,8 +6,9 @@ import { DENIED, KEPT_S } from '../headers.ts'
  */
 export const HELD: Readonly<Record<string, string>> = {
   'Content-Security-Policy': policy("frame-ancestors 'self'"),
-  // No CSP rules where a page goes, what it connects to ahead, and WebRTC.
-  'Connection-Allowlist': '(response-origin)',
+  // No CSP rules where a page goes, what it connects to ahead, and WebRTC. Of redirects this asks nothing: nobody here
+  // sends one to another host.
+  'Connection-Allowlist': '(response-origin);redirects=allow;webrtc=block',
   'Permissions-Policy': DENIED.map((name) => `${name}=()`).join(', '),
   // ReplayWeb.page tells by the referrer which page asks.
   'Referrer-Policy': 'same-origin',
