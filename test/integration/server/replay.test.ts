@@ -278,7 +278,8 @@ describe.skipIf(lacking)(`replay ${lacking}`, () => {
     const browser = await start()
     await open(browser, pageOf(one), 'One')
     const register = async (path: string, scope: string) =>
-      await browser.evaluate(`navigator.serviceWorker.register('${path}', { scope: '${scope}' })
+      await browser.evaluate(`fetch('${path}').then((answer) => answer.text())
+        .then(() => navigator.serviceWorker.register('${path}', { scope: '${scope}', updateViaCache: 'all' }))
         .then(() => 'registered', () => 'refused')`)
     for (const path of [
       '/replay/wabac.js',

@@ -25,12 +25,14 @@ export interface ReplayRequest {
 
 const HTML = 'text/html; charset=utf-8'
 const SCRIPT = 'text/javascript; charset=utf-8'
+/** Their worker, which ours imports. */
+const WABAC = 'replay/wabac.js'
 /** The files of ReplayWeb.page, by their paths here. */
-const PUBLISHED: Readonly<Record<string, readonly [name: string, type: string]>> = {
-  'replay/ui.js': ['ui.js', SCRIPT],
-  'replay/wabac.js': ['sw.js', SCRIPT],
-  'replay/LICENSE': ['LICENSE', TEXT],
-}
+const PUBLISHED: ReadonlyMap<string, readonly [name: string, type: string]> = new Map([
+  ['replay/ui.js', ['ui.js', SCRIPT]],
+  [WABAC, ['sw.js', SCRIPT]],
+  ['replay/LICENSE', ['LICENSE', TEXT]],
+])
 /** The worker as our page and the parts of ReplayWeb.page ask for it: no other words change what it does. */
 const WORKER_QUERIES: readonly (string | undefined)[] = [undefined, 'serveIndex=1']
 
@@ -40,7 +42,7 @@ export async function answerReplay(asked: ReplayRequest): Promise<void> {
   if (published === undefined) return say(asked, 404, 'ReplayWeb.page is not installed.')
   // Registered by itself, their worker would answer without what holds a page back.
   if (isRegistered(asked) && path !== 'replay/sw.js') return say(asked, 404, 'This is no worker.')
-  const file = Object.hasOwn(PUBLISHED, path) ? PUBLISHED[path] : undefined
+  const file = PUBLISHED.get(path)
   if (file) return await sendPublished(asked, published, file)
   if (path === 'replay/sw.js' && WORKER_QUERIES.includes(query)) return text(asked, SCRIPT, replayScripts().worker)
   if (path === 'page.js') return text(asked, SCRIPT, replayScripts().page)
@@ -69,7 +71,9 @@ async function sendPublished(
 ): Promise<void> {
   const file = await openInside(await realpath(folder), [name])
   if (file === undefined) return say(asked, 404, 'ReplayWeb.page is not installed.')
-  await sendFile({ ...asked, file, name, headers: { ...REPLAY_HEADERS, 'Content-Type': type } })
+  // What a browser keeps could be registered without asking here.
+  const kept = asked.path === WABAC && { 'Cache-Control': 'no-store' }
+  await sendFile({ ...asked, file, name, headers: { ...REPLAY_HEADERS, ...kept, 'Content-Type': type } })
 }
 
 async function sendRecord(asked: ReplayRequest, name: string): Promise<void> {
