@@ -33,9 +33,11 @@ export const WHEN_NEEDED = [
   { id: 'tls', importer: /node_modules/, file: 'src/base/start/tls-when-needed.ts' },
   { id: './stream', importer: /node_modules\/pg\/lib\//, file: 'src/base/pg-stream.ts' },
 ]
-/** The scripts of the pages on disk, of the pages of a server, and of the worker that these share. */
+/** The scripts of the pages on disk, of the pages of a server and the worker that these share, and those of replay. */
 export const PAGE_SCRIPTS = {
   pages: 'src/pages/script/main.ts',
   served: 'src/pages/script/served.ts',
   stream: 'src/pages/script/stream-worker.ts',
+  replay: 'src/pages/script/replay.ts',
+  'replay-worker': 'src/pages/script/replay-worker.ts',
 }

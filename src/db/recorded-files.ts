@@ -75,8 +75,9 @@ export async function withoutRow(db: Database, table: Model['table'], ids: reado
   return (await withRetry(db, () => select.execute(db))).rows.map(({ id }) => id)
 }
 
-/** The folder of a page, and what its results say of the files there, in the order in which they were made. */
+/** A page, its folder, and what its results say of the files there, in the order in which they were made. */
 export interface FilesOfPage {
+  readonly url: string
   readonly output_dir: string
   readonly plugin: string | null
   readonly output_files: Readonly<Record<string, OutputFile>> | null
@@ -85,7 +86,7 @@ export interface FilesOfPage {
 /** What may be shown of a page, a row for each result with files; none: there is no such page. */
 export async function filesOfPage(db: Database, snapshotId: string): Promise<FilesOfPage[]> {
   const select = sql<FilesOfPage>`
-    select s.output_dir, r.plugin, r.output_files
+    select s.url, s.output_dir, r.plugin, r.output_files
     from snapshot s left join archive_result r on r.snapshot_id = s.id and r.output_files <> '{}'
     where s.id = ${snapshotId}::uuid order by r.hook_name, r.attempt`
   return (await withRetry(db, () => select.execute(db))).rows

@@ -10,6 +10,9 @@ import { type Holder, holdersOf } from './port-holders.ts'
 const HEAD_MS = 10_000
 const REQUEST_MS = 30_000
 
+/** A request without a Host is refused as one that has two. */
+const OPTIONS = { headersTimeout: HEAD_MS, requestTimeout: REQUEST_MS, requireHostHeader: false }
+
 /** Where two may listen at one port, a newer server does before the older one stops. */
 const SHARES = process.platform === 'linux' || process.platform === 'freebsd'
 /** Elsewhere the older one stops first. */
@@ -27,33 +30,33 @@ export interface Olders {
  * other. If only one were ours, whoever has the other could be taken for us.
  */
 export class Listener {
-  readonly #server: HttpServer
+  readonly server: HttpServer
   readonly #beside: Server
 
   constructor(answer: RequestListener) {
-    this.#server = createHttpServer({ headersTimeout: HEAD_MS, requestTimeout: REQUEST_MS }, answer)
+    this.server = createHttpServer(OPTIONS, answer)
     // As an HTTP server makes its own.
     this.#beside = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
-      this.#server.emit('connection', socket),
+      this.server.emit('connection', socket),
     )
   }
 
   /** @returns the port; or why it cannot listen there. Where a machine has one of the two, it listens at that one */
   async listen({ host, port }: Listen, reusePort: boolean): Promise<number | Error> {
-    const error = await listening(this.#server, { host, port }, reusePort)
+    const error = await listening(this.server, { host, port }, reusePort)
     if (error) return error
-    const { port: found } = this.#server.address() as AddressInfo
+    const { port: found } = this.server.address() as AddressInfo
     const other = await listening(this.#beside, { host: besideOf(host), port: found }, reusePort)
     if (!other || isAbsent(other)) return found
-    await closed(this.#server)
+    await closed(this.server)
     return other
   }
 
   /** Accepts no more, and ends what is under way when it is late. */
   async close(lateMs: number): Promise<void> {
-    const over = Promise.all([this.#server, this.#beside].map(closed))
-    this.#server.closeIdleConnections()
-    const late = setTimeout(() => this.#server.closeAllConnections(), lateMs)
+    const over = Promise.all([this.server, this.#beside].map(closed))
+    this.server.closeIdleConnections()
+    const late = setTimeout(() => this.server.closeAllConnections(), lateMs)
     await over
     clearTimeout(late)
   }

@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Archive } from '../app/archive.ts'
 import type { Examined } from '../app/doctor/check.ts'
+import { installedReplay } from '../app/replay/published.ts'
 import { aborted } from '../base/abort.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -10,7 +11,7 @@ import { presentRows } from '../processes/presence.ts'
 import { Sessions } from './access/sessions.ts'
 import { createApp } from './app.ts'
 import { CopyAddresses } from './content/addresses.ts'
-import { answerContent } from './content/listener.ts'
+import { answerContent, answerNothingElse } from './content/listener.ts'
 import { DatabaseWatch } from './database-watch.ts'
 import { refusedAtDoor } from './door.ts'
 import { Listener, listenAt, listenNear } from './listen.ts'
@@ -67,7 +68,9 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   const web: Web = { archive, settingsNow, log, names, sessions, copies, database }
   const answer = getRequestListener(createApp(web).fetch)
   const events = new Events(web)
-  content.answer(answerContent({ home, copies, app: names.origin }))
+  answerNothingElse(content.listener.server)
+  const published = () => installedReplay(settings.texts)
+  content.answer(answerContent({ home, copies, app: names.origin, published }))
   app.answer((request, response) => {
     const refused = refusedAtDoor(request, names)
     if (!refused) {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { uuidv7 } from '../../src/base/ids.ts'
 import { mimeOf } from '../../src/base/mime.ts'
 import { hashOf } from '../../src/server/access/tokens.ts'
-import { CopyAddresses } from '../../src/server/content/addresses.ts'
+import { CopyAddresses, type Purpose } from '../../src/server/content/addresses.ts'
 import { serverSecret } from '../../src/server/secret.ts'
 import type { TestHome } from './homes.ts'
 import type { Served } from './served.ts'
@@ -64,8 +64,8 @@ export async function makeCapture(
 /** Where copies are, for the session of a test. */
 export interface Copies {
   readonly port: number
-  /** The origin of a capture. */
-  base(id: string): string
+  /** The origin of a capture, or that of its replay. */
+  base(id: string, purpose?: Purpose): string
 }
 
 /** Where a server shows copies: its policy says from which hosts they come. */
@@ -75,5 +75,5 @@ export async function copiesOf(home: TestHome, served: Served): Promise<Copies> 
   const session = { id: hashOf(served.cookie.split('=')[1] ?? '').toString('hex') }
   const place = { protocol: 'http:', host: `localhost:${port}`, isWildcard: true } as const
   const addresses = new CopyAddresses(place, serverSecret(home.dataDir), { live: async () => [] })
-  return { port, base: (id) => addresses.base(id, session) }
+  return { port, base: (id, purpose) => addresses.base(id, session, purpose) }
 }

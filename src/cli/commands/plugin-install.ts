@@ -1,5 +1,8 @@
-import { installNeeded } from '../../app/plugins/install-needed.ts'
+import { installNeeded, type Provided } from '../../app/plugins/install-needed.ts'
+import { installReplay, REPLAY } from '../../app/replay/install.ts'
+import type { Texts } from '../../base/config.ts'
 import { EXIT } from '../../base/errors.ts'
+import type { Plugin } from '../../hooks/discover.ts'
 import { sayMeanwhile } from '../meanwhile.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
@@ -7,13 +10,17 @@ import { here, named } from './plugin.ts'
 
 /**
  * `plugin install [NAME...]`: installs the Node and Python modules that plugins lack, all enabled ones by default, and
- * names the command for what only the system can install. Exit code 1 when something could not be installed.
+ * names the command for what only the system can install. `replay` is what a server replays WARC and WACZ with. Exit
+ * code 1 when something could not be installed.
  */
 export async function pluginInstall(asked: Asked, names: readonly string[]): Promise<number> {
   const { plugins, texts } = here(asked)
-  named(plugins, names)
+  named(
+    plugins,
+    names.filter((name) => name !== REPLAY),
+  )
   let [isComplete, isFailed] = [true, false]
-  for await (const { record, failed } of installNeeded(plugins, texts, names, { tell: sayMeanwhile })) {
+  for await (const { record, failed } of provided(plugins, texts, names)) {
     isFailed ||= failed
     isComplete &&= record.status === 'there'
     if (wantsJson(asked)) printRecord(record)
@@ -22,4 +29,11 @@ export async function pluginInstall(asked: Asked, names: readonly string[]): Pro
   }
   if (isComplete) terminal.say('nothing is missing')
   return isFailed ? EXIT.failed : EXIT.ok
+}
+
+async function* provided(plugins: readonly Plugin[], texts: Texts, names: readonly string[]): AsyncGenerator<Provided> {
+  const call = { tell: sayMeanwhile }
+  const others = names.filter((name) => name !== REPLAY)
+  if (others.length < names.length) yield await installReplay(texts, call)
+  if (others.length > 0 || names.length === 0) yield* installNeeded(plugins, texts, others, call)
 }

@@ -7,6 +7,8 @@ export type Source = 'plugin' | 'persona' | 'setting' | 'tag' | 'file' | 'verb' 
 export interface Taken {
   readonly of?: Source
   readonly choices?: readonly string[]
+  /** Words besides those. */
+  readonly more?: readonly string[]
   /** Several, comma-separated. */
   readonly list?: true
   /** Something follows behind `=`. */
@@ -39,7 +41,7 @@ export function verbTree(command: Command): VerbTree {
     about: command.description(),
     verbs: command.commands.map(verbTree),
     flags: command.options.filter(({ hidden }) => !hidden).map(flagOf),
-    args: command.registeredArguments.map((argument) => argumentOf(argument, command.parent?.name() ?? '')),
+    args: command.registeredArguments.map((argument) => argumentOf(argument, command)),
     endless: command.registeredArguments.at(-1)?.variadic === true,
   }
 }
@@ -51,9 +53,10 @@ function flagOf({ long, short, description, required, optional, argChoices, flag
   return { names, about: description, ...((required || optional) && { takes }) }
 }
 
-function argumentOf(argument: Argument, group: string): Taken {
-  const name = argument.name()
+function argumentOf(argument: Argument, command: Command): Taken {
+  const [name, group] = [argument.name(), command.parent?.name() ?? '']
   if (argument.argChoices) return { choices: argument.argChoices }
+  if (group === 'plugin' && command.name() === 'install') return { of: 'plugin', more: ['replay'] }
   if (name === 'id' || name === 'id-or-pid') return { of: `${group}-id` }
   if (name === 'name') return group === 'plugin' || group === 'tag' || group === 'persona' ? { of: group } : {}
   return sourceOf(name, name)

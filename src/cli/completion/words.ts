@@ -83,7 +83,7 @@ async function taking(
 
 async function wordsFor(
   root: VerbTree,
-  { of, choices, assigns }: Taken,
+  { of, choices, more = [], assigns }: Taken,
   text: string,
   typed: Typed,
   lookUp: LookUp,
@@ -96,7 +96,8 @@ async function wordsFor(
     for (const word of words.slice(1, -1)) verb = verb?.verbs.find(({ name }) => name === word)
     return verb ? verbsOf(verb) : []
   }
-  const found = of === undefined || of === 'file' ? [] : await lookUp(of, text, typed)
+  const known = of === undefined || of === 'file' ? [] : await lookUp(of, text, typed)
+  const found = [...known, ...more.map((word) => ({ word, about: '' }))]
   return assigns && !text.includes('=') ? found.map(({ word, about }) => ({ word: `${word}=`, about })) : found
 }
 

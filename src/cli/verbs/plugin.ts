@@ -41,8 +41,9 @@ export function registerPlugin(root: Command, asked: () => Promise<Asked>): void
   verb(group, 'install', 'install the modules that plugins lack, and name the programs that they lack', [
     'archivebox-ts plugin install',
     'archivebox-ts plugin install headers title',
+    'archivebox-ts plugin install replay',
   ])
-    .argument('[name...]', 'plugins; none: all that are on')
+    .argument('[name...]', 'plugins, or replay: what shows WARC and WACZ in the server; none: all plugins that are on')
     .action(async (names: string[]) =>
       (await import('../commands/plugin-install.ts')).pluginInstall(await asked(), names),
     )

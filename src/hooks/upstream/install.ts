@@ -39,7 +39,7 @@ export function installationOf({ binary, name, tree }: Wanted, settings: Texts):
       '--loglevel=error',
       ...(runsScripts ? [] : ['--ignore-scripts']),
     ]
-    return { folder, commands: [[program('npm', settings), 'install', '--prefix', folder, ...quiet, ...packages]] }
+    return { folder, commands: [[programOf('npm', settings), 'install', '--prefix', folder, ...quiet, ...packages]] }
   }
   const python = pythonFor(tree, settings)
   if (python === undefined) throw new AppError('python3 not found: apt-get install python3 python3-venv')
@@ -57,7 +57,8 @@ export function installationOf({ binary, name, tree }: Wanted, settings: Texts):
   return { folder, commands: [...make, [...pip, ...packages]] }
 }
 
-function program(name: string, settings: Texts): string {
+/** The path of a program that installs. Throws AppError when there is none. */
+export function programOf(name: string, settings: Texts): string {
   const found = findProgram(name, settings['PATH'])
   if (found === undefined) throw new AppError(`${name} not found: install it, and make sure that PATH leads to it`)
   return found

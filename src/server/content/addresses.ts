@@ -6,7 +6,10 @@ import type { Session, Sessions } from '../access/sessions.ts'
 const MAC_LETTERS = 20
 const LETTERS = '0123456789abcdefghijklmnopqrstuv'
 const DAY_MS = 86_400_000
-const LABEL = /^([0-9a-f]{32})-([0-9a-v]{20})$/
+const LABEL = /^([0-9a-f]{32})-([0-9a-v]{20})(-r)?$/
+
+/** What a capture is opened for: its files, harmless, or its replay, which runs what the page ran. */
+export type Purpose = 'copy' | 'replay'
 
 /** Where the content listener is to be found. */
 export interface ContentPlace {
@@ -17,9 +20,17 @@ export interface ContentPlace {
   readonly isWildcard: boolean
 }
 
+/** What an address lets whoever knows it do. */
+export interface Given {
+  readonly id: string
+  readonly session: Session
+  readonly purpose: Purpose
+}
+
 /**
  * The addresses of copies. A capture has a host of its own, whose name lets whoever knows it look: it says which
- * capture, and that this server gave it to a session, yesterday or today. It ends with the session.
+ * capture, and that this server gave it to a session, yesterday or today. It ends with the session. Its replay has
+ * another host, which none of the first could find.
  */
 export class CopyAddresses {
   readonly place: ContentPlace
@@ -33,9 +44,9 @@ export class CopyAddresses {
   }
 
   /** The origin of a capture for a session; where all share one host, that and the beginning of each path. */
-  base(snapshotId: string, session: Session): string {
+  base(snapshotId: string, session: Session, purpose: Purpose = 'copy'): string {
     const id = snapshotId.replaceAll('-', '')
-    const label = `${id}-${this.#mac(id, session.id, today())}`
+    const label = `${id}-${this.#mac(purpose, id, session.id, today())}${purpose === 'replay' ? '-r' : ''}`
     const { protocol, host, isWildcard } = this.place
     return isWildcard ? `${protocol}//${label}.${host}` : `${protocol}//${host}/${label}`
   }
@@ -46,19 +57,20 @@ export class CopyAddresses {
   }
 
   /** The capture that a label names, and the session that it was given to; undefined: nobody gave it out. */
-  async captureOf(label: string): Promise<{ readonly id: string; readonly session: Session } | undefined> {
-    const [, id, mac] = LABEL.exec(label) ?? []
+  async captureOf(label: string): Promise<Given | undefined> {
+    const [, id, mac, end] = LABEL.exec(label) ?? []
     if (id === undefined || mac === undefined) return undefined
+    const purpose = end === undefined ? 'copy' : 'replay'
     const given = Buffer.from(mac)
     for (const session of await this.#sessions.live())
       for (const day of [today(), today() - 1])
-        if (timingSafeEqual(Buffer.from(this.#mac(id, session, day)), given))
-          return { id: withDashes(id), session: { id: session } }
+        if (timingSafeEqual(Buffer.from(this.#mac(purpose, id, session, day)), given))
+          return { id: withDashes(id), session: { id: session }, purpose }
     return undefined
   }
 
-  #mac(id: string, session: string, day: number): string {
-    const bytes = createHmac('sha256', this.#secret).update(`copy ${id} ${session} ${day}`).digest()
+  #mac(purpose: Purpose, id: string, session: string, day: number): string {
+    const bytes = createHmac('sha256', this.#secret).update(`${purpose} ${id} ${session} ${day}`).digest()
     return [...bytes.subarray(0, MAC_LETTERS)].map((byte) => LETTERS[byte & 31]).join('')
   }
 }

@@ -5,6 +5,7 @@ import type { NamedFile, NamedFiles } from './named-files.ts'
 
 /** What may be shown of a capture. */
 export interface Capture {
+  readonly url: string
   /** Its folder, relative to the data dir. */
   readonly folder: string
   readonly files: NamedFiles
@@ -65,9 +66,11 @@ export class Captures {
 
   async #read(id: string): Promise<Capture | undefined> {
     const rows = await filesOfPage(this.#home.db, id)
-    const folder = rows[0]?.output_dir
+    const [first] = rows
+    if (first === undefined) return undefined
+    const { url, output_dir: folder } = first
     // Of a foreign backup any folder may be named.
-    if (folder === undefined || leadsOut(folder) || !folder.startsWith('archive/')) return undefined
+    if (leadsOut(folder) || !folder.startsWith('archive/')) return undefined
     const files = new Map<string, NamedFile>()
     for (const { plugin, output_files } of rows)
       for (const [name, { mimetype, link }] of Object.entries(output_files ?? {})) {
@@ -75,6 +78,6 @@ export class Captures {
         if (!leadsOut(path) && !path.startsWith('.') && !path.includes('\0'))
           files.set(path, { mimetype, ...(link !== undefined && { link }) })
       }
-    return { folder, files }
+    return { url, folder, files }
   }
 }

@@ -3,10 +3,10 @@ import type { Asked } from './asked.ts'
 import type { Sent } from './shown-type.ts'
 
 /** So long a browser may keep a file, in seconds: a session may end. */
-const KEPT_S = 60
+export const KEPT_S = 60
 
 /** What a copy must not even ask for. */
-const DENIED = [
+export const DENIED = [
   ...['camera', 'microphone', 'geolocation', 'payment', 'usb', 'serial', 'hid', 'midi'],
   ...['display-capture', 'fullscreen', 'autoplay', 'clipboard-read', 'clipboard-write', 'storage-access'],
   'browsing-topics',

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { basename } from 'node:path'
 import type { Home } from '../../db/home.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
@@ -10,6 +10,8 @@ import { frameDocument, framesOf } from './frames.ts'
 import { contentHeaders } from './headers.ts'
 import { namedFile, pathSent } from './named-files.ts'
 import { isFolderInside, type OpenFile, openInside } from './open-inside.ts'
+import { answerReplay, refuseMethod } from './replay/answer.ts'
+import { REPLAY_HEADERS } from './replay/policy.ts'
 import { sendFile, sendTamed, textOf } from './send-file.ts'
 import { shownType, TEXT } from './shown-type.ts'
 import { tamedHtml } from './tamed-html.ts'
@@ -20,6 +22,8 @@ export interface Content {
   readonly copies: CopyAddresses
   /** The app's origin: it alone may show a copy in a frame. */
   readonly app: string
+  /** Where the files of ReplayWeb.page lie, if they do. */
+  published(): string | undefined
 }
 
 const UNREAD_MS = 60_000
@@ -49,6 +53,15 @@ export function answerContent(content: Content): (request: IncomingMessage, resp
   }
 }
 
+/**
+ * Has a server answer nothing by itself: what Node says of a request that it cannot read would be a page of the host of
+ * a replay, and would not be held back.
+ */
+export function answerNothingElse(server: Server): void {
+  server.on('clientError', (_error, socket) => socket.destroy())
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+}
+
 async function answer(
   content: Content,
   captures: Captures,
@@ -60,8 +73,15 @@ async function answer(
   const capture = given && (await captures.of(given.id))
   // Whoever knows no address learns nothing, also not which captures there are.
   if (!what || !capture) return plainAnswer(response, 404, 'There is nothing here.', {})
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  if (given.purpose === 'replay') {
+    const { path, query } = what
+    const place = { dataDir: content.home.dataDir, published: content.published() }
+    const asking = { request, response, path, query, capture, ...place }
+    return isRead ? await answerReplay(asking) : refuseMethod(asking)
+  }
   const answering: Answering = { content, request, response, asked: what }
-  if (request.method === 'GET' || request.method === 'HEAD') return await answerFile(answering, capture)
+  if (isRead) return await answerFile(answering, capture)
   return say(answering, 405, 'Files are read here, and nothing else.', { Allow: 'GET, HEAD' })
 }
 
@@ -138,7 +158,7 @@ function reply(
   response.writeHead(status, headers).end(request.method === 'HEAD' ? undefined : text)
 }
 
-/** The same, byte for byte, whoever asks for what. */
+/** The same, byte for byte, whoever asks for what. A page that is replayed may ask, too, so it is held back here. */
 function plainAnswer(
   response: ServerResponse,
   status: number,
@@ -146,11 +166,11 @@ function plainAnswer(
   more: Readonly<Record<string, string>>,
 ): void {
   response.writeHead(status, {
+    ...REPLAY_HEADERS,
     ...more,
     'Content-Type': TEXT,
     'Content-Length': Buffer.byteLength(text),
     'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
   })
   response.end(text)
 }

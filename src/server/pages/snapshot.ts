@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { PUBLISHED } from '../../app/replay/published.ts'
+import { leadsOut } from '../../base/leads-out.ts'
 import { many, number, sizeText } from '../../base/words.ts'
 import type { Home } from '../../db/home.ts'
 import { foreign, type Html, html } from '../../pages/html.ts'
@@ -7,6 +9,8 @@ import { time } from '../../pages/layout.ts'
 import { bestOf, type Output } from '../../pages/model/outputs.ts'
 import type { SnapshotPage } from '../../pages/model/snapshot.ts'
 import { snapshotPage } from '../../pages/snapshot-page.ts'
+import type { Session } from '../access/sessions.ts'
+import { recordOf, replayAddress } from '../content/replay/availability.ts'
 import type { App } from '../visit.ts'
 import type { Web } from '../web.ts'
 import { hooksAtWork } from './crawl.ts'
@@ -39,7 +43,10 @@ export function routeSnapshot(app: App, web: Web): void {
       chosen,
       dates: datesNav(all, id),
       notice: html`${standing(read)}${gone.length > 0 ? lost(home, read, gone) : ''}`,
-      caption: caption(shown, chosen, (path) => place.file(path), place.choice!),
+      caption: caption(shown, chosen, (path) => place.file(path), {
+        choice: place.choice!,
+        replay: replayLine(web, c.get('session'), snapshot),
+      }),
       timeline: timeline(all, id, copies.length < MOST_COPIES),
       details: html`${more(read)}${files(snapshot, hashesOf(home, snapshot))}`,
     }
@@ -96,18 +103,39 @@ function caption(
   { outputs }: SnapshotPage,
   chosen: string | undefined,
   file: (path: string) => string,
-  choice: (output: Output) => string,
+  { choice, replay }: { choice: (output: Output) => string; replay: Html },
 ): Html {
   const best = outputs.find(({ plugin }) => plugin === chosen) ?? bestOf(outputs)
-  if (best === undefined) return html``
+  const alone = html`<p class="about" id="about" data-live>${replay}</p>\n`
+  if (best === undefined) return replay.text === '' ? replay : alone
   const reader = outputs.find(({ group, shown }) => group === 'text' && shown === 'html')
   const isReading = best.group === 'text'
   const whole = bestOf(outputs)
   return html`<p class="about" id="about" data-live><b>${best.plugin}</b> ${sizeText(best.size)}
 ${reader && !isReading ? html`<a href="${choice(reader)}">Reader view</a>` : ''}
 ${isReading && whole && whole !== best ? html`<a href="${choice(whole)}">As it looked</a>` : ''}
-<a href="${file(best.path)}" target="_blank" rel="noreferrer">Open it alone</a></p>
+<a href="${file(best.path)}" target="_blank" rel="noreferrer">Open it alone</a>
+${replay}</p>
 `
+}
+
+/** The way to the replay of its WARC or WACZ, or why there is none. */
+function replayLine(web: Web, session: Session, { id, folder, results }: SnapshotPage): Html {
+  const isHere = (path: string) => existsSync(join(web.archive.home.dataDir, folder, path))
+  const all = results.flatMap(({ plugin, files }) => Object.keys(files).map((name) => `${plugin}/${name}`))
+  const path = recordOf(all.filter((name) => !leadsOut(name)).filter(isHere))
+  if (path === undefined) return html``
+  const replay = replayAddress(web, session, id, path)
+  if ('address' in replay)
+    return html`<span><a href="${replay.address}" target="_blank" rel="noopener">Replay</a> by
+<a href="${PUBLISHED.source}" rel="noreferrer">ReplayWeb.page</a></span>`
+  return html`<span id="no-replay">${WHY_OFF[replay.off]}</span>`
+}
+
+const WHY_OFF = {
+  'not installed': html`To replay it: <code>archivebox-ts plugin install replay</code>`,
+  'one host': html`Replay is off: it needs a host for each copy, as <code>CONTENT_URL=https://*.copies.example.org</code>`,
+  'no TLS': html`Replay is off: browsers want HTTPS for it, in <code>CONTENT_URL</code>`,
 }
 
 function more({ snapshot, moreResults }: ReadSnapshot): Html {

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { resultsOf } from '../../support/archive.ts'
@@ -69,4 +69,27 @@ it('plugin install says what it cannot install, and refuses a plugin that is not
     message: expect.stringMatching(/^made-up: \S+\/npm install .* failed$/) as string,
   })
   expectRefused(await home.run(['plugin', 'install', 'modulr'], { env }), /no plugin modulr here: did you mean modular/)
+})
+
+it('plugin install replay keeps nothing of a package that is not the published one', async () => {
+  const home = await homes.make()
+  const bin = join(home.dataDir, 'bin')
+  mkdirSync(bin)
+  const env = { PATH: `${bin}:${process.env['PATH']}`, ABXPKG_LIB_DIR: join(home.dataDir, 'lib') }
+  const withNpm = async (script: string) => {
+    writeFileSync(join(bin, 'npm'), `#!/bin/sh\n${script}\n`)
+    chmodSync(join(bin, 'npm'), 0o755)
+    const { stdout, stderr, code } = await home.run(['plugin', 'install', 'replay'], { env })
+    expect([code, readdirSync(join(home.dataDir, 'lib/replay'))]).toEqual([1, []])
+    const record = JSON.parse(stdout) as { message: string }
+    expect(record).toMatchObject({ plugin: 'replay', status: 'missing', abspath: '' })
+    expect(stderr).toContain(`missing:   ${record.message}\n`)
+    return record.message
+  }
+  const forged = await withNpm('echo "$@" >"$DATA_DIR/npm.txt"; echo forged >"$4/replaywebpage-2.5.3.tgz"')
+  expect(forged).toMatch(/^replaywebpage 2\.5\.3: its checksum is not .*: nothing is kept$/)
+  expect(readFileSync(join(home.dataDir, 'npm.txt'), 'utf8')).toMatch(/^pack replaywebpage@2\.5\.3 --pack-destination /)
+  expect(await withNpm('exit 1')).toMatch(/^replaywebpage 2\.5\.3: \S+\/npm pack .* failed$/)
+  expect(await withNpm('')).toBe('replaywebpage 2.5.3: npm pack has left no file')
+  expect(existsSync(join(home.dataDir, 'lib/replay/2.5.3'))).toBe(false)
 })

@@ -86,7 +86,7 @@ describe('where all copies share a host', () => {
       const { port } = server.address() as AddressInfo
       const place = { protocol: 'http:', host: `copies.example:${port}`, isWildcard: false } as const
       const copies = new CopyAddresses(place, Buffer.alloc(32), { live: async () => [session.id] })
-      server.on('request', answerContent({ home, copies, app: 'http://app.example' }))
+      server.on('request', answerContent({ home, copies, app: 'http://app.example', published: () => undefined }))
       const { pathname } = new URL(copies.base(capture.id, session))
       const of = async (path: string, host: string = place.host) => await askAt(port, host, path)
       const page = await of(`${pathname}/singlefile/singlefile.html`)

@@ -2,13 +2,14 @@
 // and by themselves, in a real browser; and they are shown. Without what keeps them they would.
 import { once } from 'node:events'
 import { createServer, type Server as HttpServer } from 'node:http'
-import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mimeOf } from '../../../src/base/mime.ts'
 import { CopyAddresses } from '../../../src/server/content/addresses.ts'
 import { answerContent } from '../../../src/server/content/listener.ts'
 import { Browser, noBrowser } from '../../support/browser.ts'
 import { type Copies, copiesOf, makeCapture } from '../../support/captures.ts'
+import { forwarder } from '../../support/forwarder.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
 import {
   type HostileCapture,
@@ -36,20 +37,6 @@ async function clickInTheMiddle(browser: Browser): Promise<boolean> {
   for (const type of ['mousePressed', 'mouseReleased'])
     await browser.send('Input.dispatchMouseEvent', { type, x: 300, y: 300, button: 'left', clickCount: 1 })
   return true
-}
-
-/** A listener in front of another: what is asked goes through it, and is noted. */
-async function forwarder(port: number, heard: (text: string) => void): Promise<{ server: Server; port: number }> {
-  const server = createTcpServer((socket) => {
-    const behind = connect(port, '127.0.0.1')
-    socket.on('data', (text) => heard(String(text)))
-    socket.pipe(behind).pipe(socket)
-    for (const end of [socket, behind])
-      end.on('error', () => {}).on('close', () => (end === socket ? behind : socket).destroy())
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return { server, port: (server.address() as AddressInfo).port }
 }
 
 describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
@@ -234,7 +221,7 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
       const host = `copies.localhost:${(shared.address() as AddressInfo).port}`
       const place = { protocol: 'http:', host, isWildcard: false } as const
       const addresses = new CopyAddresses(place, Buffer.alloc(32), { live: async () => [session.id] })
-      const answer = answerContent({ home: open, copies: addresses, app: served.origin })
+      const answer = answerContent({ home: open, copies: addresses, app: served.origin, published: () => undefined })
       const [all, other] = [hostileCaptures({ ...targets, other: addresses.base(otherId, session) }), new Set<string>()]
       shared.on('request', (request, response) => {
         if (request.url?.includes(otherId.replaceAll('-', ''))) other.add(request.url)

@@ -49,6 +49,7 @@ describe('completion', () => {
     ['add --plugins plugin-one,plugin-t', ['plugin-one,plugin-two']],
     ['result list --plugin p', ['plugin-one', 'plugin-two']],
     ['plugin show ', ['plugin-one', 'plugin-two']],
+    ['plugin install ', ['plugin-one', 'plugin-two', 'replay']],
     ['plugin disable plugin-one plugin-t', ['plugin-two']],
     ['plugin run plugin-one htt', []],
     ['plugin new ', []],

@@ -1,0 +1,37 @@
+import { installedReplay } from '../../../app/replay/published.ts'
+import { href } from '../../../pages/links.ts'
+import type { Session } from '../../access/sessions.ts'
+import type { Web } from '../../web.ts'
+import type { ContentPlace } from '../addresses.ts'
+
+/** Where a file is replayed, or why it cannot be. */
+export type Replay = { readonly address: string } | { readonly off: 'not installed' | 'one host' | 'no TLS' }
+
+/** The address of the page that replays a WARC or WACZ of a capture. @param path relative to its folder */
+export function replayAddress(
+  { archive, copies }: Pick<Web, 'archive' | 'copies'>,
+  session: Session,
+  snapshotId: string,
+  path: string,
+): Replay {
+  if (!copies.place.isWildcard) return { off: 'one host' }
+  if (!isSecure(copies.place)) return { off: 'no TLS' }
+  if (installedReplay(archive.settings.texts) === undefined) return { off: 'not installed' }
+  return { address: `${copies.base(snapshotId, session, 'replay')}/page/${href(path)}` }
+}
+
+/** Do browsers register service workers there? */
+function isSecure({ protocol, host }: ContentPlace): boolean {
+  return protocol === 'https:' || /^(?:.+\.)?localhost(?::\d+)?$/.test(host)
+}
+
+const RECORD = /\.(?:wacz|warc(?:\.gz)?)$/i
+
+/** Can a file be replayed, by its name? */
+export const isRecord = (path: string): boolean => RECORD.test(path)
+
+/** The file of a capture that is replayed: a package, which is read in parts, before a WARC. */
+export function recordOf(paths: readonly string[]): string | undefined {
+  const records = paths.filter(isRecord)
+  return records.find((path) => /\.wacz$/i.test(path)) ?? records[0]
+}
