@@ -26,7 +26,7 @@ const homes = useHomes()
 /** So long a page may take to ask for something after it has loaded. */
 const LATER_MS = 150
 /** What a capture is that reaches somebody takes no longer. */
-const REACHED_MS = 5_000
+const REACHED_MS = 15_000
 /** So many are shown at once. */
 const FRAMES = 6
 

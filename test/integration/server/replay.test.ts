@@ -23,7 +23,7 @@ const lacking = [noBrowser, await noReplay()].filter(Boolean).join(', ')
 /** So long a page may take to ask for something after it has loaded. */
 const LATER_MS = 150
 /** What reaches somebody takes no longer. */
-const REACHED_MS = 5_000
+const REACHED_MS = 15_000
 /** So many attacks are tried at once. */
 const FRAMES = 24
 /** So long it is waited for them. */
