@@ -1,4 +1,4 @@
-import { closeSync, readSync } from 'node:fs'
+import { closeSync, existsSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { openFile } from '../../base/inside.ts'
 import type { ListedPage } from '../../db/archived-pages.ts'
@@ -42,6 +42,8 @@ function beginningOf(folder: string): string {
 
 /** The first bytes of a file; '' when there is none. */
 function beginning(file: string): string {
+  // Most pages have no PDF: an error costs more than the file.
+  if (!existsSync(file)) return ''
   let fd: number | undefined
   try {
     fd = openFile(file)
