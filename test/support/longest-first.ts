@@ -2,6 +2,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The files that take longest, which begin first: else the last of them goes on alone when all others are done. */
 const LONGEST = [
+  'integration/server/hostile-captures',
+  'integration/server/replay',
   'crash/processes/liveness',
   'crash/workers/machine-trouble',
   'crash/house/failpoints',
@@ -27,6 +29,7 @@ const LONGEST = [
   'crash/hooks/hostile-hooks',
   'integration/processes/stuck-processes',
   'crash/workers/standstill',
+  'crash/server/kill',
   'crash/plugins/browser',
   'integration/cli/run-options',
   'crash/db/database-commit',
