@@ -1,5 +1,5 @@
-// Server, runner and database are killed in every order, while a page is open: whoever starts the server again finds all
-// of it, and the page goes on as it was.
+// Server, runner and database are killed in every order, while a page is open: whoever starts the server again finds
+// all of it, and the page goes on as it was.
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
