@@ -21,6 +21,8 @@ const WARM = 10
 const STREAMS = 1_000
 const IDLE_MS = 10_000
 const MOST_FIRST_BYTE_MS = 50
+/** Pages that are sealed while a list is open. */
+const SEALED = 10
 
 /** What it takes to look at a million pages: first bytes, sizes, CPU and memory of the server, streams that wait. */
 export async function server(rounds: number): Promise<Figure[]> {
@@ -68,6 +70,7 @@ export async function server(rounds: number): Promise<Figure[]> {
       }
       note('archive page: size', (await ask(web.port, web.host, '/', web.cookie)).bytes / 1024)
       note('memory of the server', web.memoryMb())
+      for (let count = 0; count < SEALED; count += 1) note('a sealed page is seen', await seen(home, web))
       await idle(home, web, note)
       await web.end()
     }
@@ -77,6 +80,7 @@ export async function server(rounds: number): Promise<Figure[]> {
       target('archive page: CPU a view', 4),
       target('a page: CPU a view', 4),
       target('memory of the server', 150),
+      target('a sealed page is seen', 500),
       target(`${STREAMS} idle streams: CPU of a core`, 2),
       target('nobody looks: CPU of a core', 0.5),
       target('archive page: size', 60),
@@ -103,6 +107,25 @@ export async function server(rounds: number): Promise<Figure[]> {
       }
     })
   })
+}
+
+/** How long after a page was sealed an open list has it: the stream tells, and the list asks for itself, in ms. */
+async function seen({ db }: Home, { port, host, cookie }: WebServer): Promise<number> {
+  const listening = await stream(port, host, '/events?topics=archive', cookie, agent)
+  let heard = ''
+  listening.on('data', (part: Buffer) => (heard += String(part)))
+  const told = async (times: number) => {
+    while (heard.split('event: change').length <= times) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  await told(1) // Nobody knows what was before.
+  await sql`
+    update snapshot set status = 'sealed', outcome = 'failed', cause = 'x', retry_at = null, status_changed_at = now()
+    where id = (select id from snapshot where status = 'queued' limit 1)`.execute(db)
+  const begun = performance.now()
+  await told(2)
+  await ask(port, host, '/', cookie)
+  listening.destroy()
+  return performance.now() - begun
 }
 
 /** What waiting streams cost, and what nobody costs: the server, and the database for it. */
