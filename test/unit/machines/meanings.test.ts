@@ -23,7 +23,7 @@ const NAMES = [
   ]),
 ].sort()
 
-const file = (mimetype: string): OutputFile => ({ extension: '', mimetype, size: 7 })
+const file = (mimetype: string): OutputFile => ({ mimetype, size: 7 })
 const FILES: Readonly<Record<string, Readonly<Record<string, OutputFile>>>> = {
   html: { 'output.html': file('text/html'), 'other.txt': file('text/plain') },
   text: { 'some.txt': file('text/plain') },
