@@ -43,7 +43,9 @@ export interface PageChange {
 /** Paths of pictures, relative to the folder of the page: an SQL expression. */
 const picturesOfPage = (id: RawBuilder<unknown>) => sql`
   array(select r.plugin || '/' || file from archive_result r, jsonb_object_keys(r.output_files) file
-        where r.snapshot_id = ${id} and r.plugin in ('favicon', 'screenshot') order by 1)`
+        where r.snapshot_id = ${id} and r.plugin = any(array(
+          select plugin from plugin_meaning where makes @> '{"picture": true}' or makes @> '{"icon": true}'))
+        order by 1)`
 
 /**
  * The next changes after `after` (null: from the first page on), in the order of their transactions. A transaction may

@@ -2,19 +2,22 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { PLUGIN_SETTINGS, readSetting, type Texts, timeoutOf } from '../base/config.ts'
 import type { Kind } from '../base/kinds.ts'
+import type { Makes } from '../base/makes.ts'
 import { asset } from '../base/package-root.ts'
 import type { Declared } from './declared.ts'
 import { type Manifest, manifestOf } from './manifest.ts'
 import { pluginFolders } from './plugin-folders.ts'
 import { readDeclared } from './resolved.ts'
 import { speaksUpstream } from './shebang.ts'
+import { meaningOf } from './upstream/meanings.ts'
 import { pythonNeeds } from './upstream/required-binaries.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
 
 /** One executable of a plugin, with what its plugin says for all of them. */
 export interface Hook
-  extends Pick<Manifest, 'readsPublished' | 'needsFile' | 'awaitsBackground' | 'requires' | 'binaries'> {
+  extends Pick<Manifest, 'readsPublished' | 'needsFile' | 'awaitsBackground' | 'requires' | 'binaries'>,
+    Pick<Makes, 'asksOnly'> {
   readonly plugin: string
   /** The file name, which orders hooks across plugins and names their results. */
   readonly name: string
@@ -46,6 +49,8 @@ export interface Plugin extends Manifest {
   readonly hooks: readonly string[]
   /** Those of its hooks that are written for ArchiveBox's own runner. */
   readonly upstream: readonly string[]
+  /** What it makes. */
+  readonly meaning: Makes
 }
 
 export type HookSettings = Texts
@@ -101,7 +106,8 @@ function readPlugins(trees: readonly string[]): Plugin[] {
       const said = manifestOf(config)
       const binaries = [...said.binaries, ...pythonNeeds(tree, hooks)]
       const upstream = builtIn ? [] : hooks.filter((hook) => speaksUpstream(join(folder, hook)))
-      plugins.set(name, { name, folder, tree, builtIn, ...said, binaries, hooks, upstream })
+      const meaning = meaningOf({ name, makes: said.makes })
+      plugins.set(name, { name, folder, tree, builtIn, ...said, binaries, hooks, upstream, meaning })
     }
   }
   const isStranded = ({ builtIn, requires }: Plugin) =>
@@ -151,6 +157,7 @@ export function selectHooks(
         isNamed: only?.includes(plugin.name) ?? false,
         hosted: plugin.builtIn && !background && readSetting('HOOK_HOST', settings),
         mustReport: plugin.upstream.includes(name),
+        asksOnly: plugin.meaning.asksOnly,
         prefix: plugin.declares.length === 0 ? prefix : undefined,
         ...{ timeoutMs, graceMs, requires, binaries, readsPublished, needsFile, awaitsBackground, declares, tree },
       })

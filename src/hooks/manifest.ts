@@ -7,7 +7,9 @@ import { type RequiredBinary, requiredBinaries } from './upstream/required-binar
 export interface Manifest {
   /** What it does, in words, and the MIME types, or beginnings of some, of what it makes. */
   readonly means: string
-  readonly makes: readonly string[]
+  readonly mimetypes: readonly string[]
+  /** What others must know of that, as it stands there; undefined: it does not say. */
+  readonly makes: unknown
   /** Plugins whose output it needs. */
   readonly requires: readonly string[]
   /** Its hooks read published files, not the work tree. */
@@ -34,7 +36,8 @@ export function manifestOf(config: PluginFolder['config']): Manifest {
   }
   return {
     means: typeof config['description'] === 'string' ? config['description'] : '',
-    makes: words('output_mimetypes'),
+    mimetypes: words('output_mimetypes'),
+    makes: own(config, 'makes'),
     readsPublished: config['reads_published'] === true,
     needsFile: config['needs_file'] === true,
     urls: patternOf(config['urls']),

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { watchPages } from '../db/cancelled-pages.ts'
 import { type Database, kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
+import { meaningsIn } from '../db/meanings.ts'
 import { transact } from '../db/retry.ts'
 import { HAS_OPEN_RESULTS } from '../db/snapshots.ts'
 import { Queue, RETRY_AT_MAX } from '../engine/queue.ts'
@@ -144,6 +145,7 @@ async function sendToSnapshots(
 
 /** Completes pages that were just sealed, as their workers would: skips the open results, sums sizes, judges. */
 async function closePages(tx: Database, dataDir: string, ids: readonly string[]): Promise<void> {
+  const meanings = await meaningsIn(tx)
   for (const part of slices(ids)) {
     const { rows } = await sql<{ id: string; output_dir: string; is_open: boolean }>`
       select s.id, s.output_dir, ${HAS_OPEN_RESULTS} as is_open
@@ -151,7 +153,7 @@ async function closePages(tx: Database, dataDir: string, ids: readonly string[])
         and exists (select from archive_result r where r.snapshot_id = s.id)`.execute(tx)
     const open = rows.filter((row) => row.is_open).map(({ id }) => id)
     for (const id of open) await skipOpenResults(tx, id, CANCELLED)
-    const titles = rows.map((row) => titleIn(join(dataDir, row.output_dir)))
+    const titles = rows.map((row) => titleIn(join(dataDir, row.output_dir), meanings))
     await sql`
       update snapshot s set output_size = ${outputSize(sql`s.id`)}, title = coalesce(v.title, s.title)
       from unnest(${rows.map(({ id }) => id)}::uuid[], ${titles}::text[]) as v (id, title)

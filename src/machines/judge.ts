@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import type { Meanings } from '../base/makes.ts'
 import type { Database } from '../db/database.ts'
+import { meaningsIn } from '../db/meanings.ts'
 import { latestResults } from '../db/results.ts'
 import type { SnapshotRow } from '../db/snapshots.ts'
+import { textIn } from './text-in.ts'
 import { isHttpStatus, type JudgedResult, type Verdict, verdictOn } from './verdict.ts'
 
 type Page = Pick<SnapshotRow, 'id' | 'output_dir'>
@@ -17,24 +19,27 @@ export async function judge(db: Database, dataDir: string, pages: readonly Page[
     db,
     pages.map(({ id }) => id),
   )
+  const meanings = await meaningsIn(db)
   const results = Map.groupBy(latest, ({ snapshot_id }) => snapshot_id)
   const verdicts = new Map<string, Verdict>()
   for (const { id, output_dir } of pages) {
-    verdicts.set(id, judgeResults(join(dataDir, output_dir), results.get(id) ?? []))
+    verdicts.set(id, judgeResults(join(dataDir, output_dir), results.get(id) ?? [], meanings))
   }
   return verdicts
 }
 
 /** The verdict on a page, from the latest results of its hooks and the headers published in its folder. */
-export function judgeResults(dir: string, latest: readonly JudgedResult[]): Verdict {
-  const hasHeaders = latest.some(({ plugin, status }) => plugin === 'headers' && status === 'succeeded')
-  return verdictOn(latest, hasHeaders ? headersStatus(dir) : null)
+export function judgeResults(dir: string, latest: readonly JudgedResult[], meanings: Meanings): Verdict {
+  const hasAny = (plugin: string) => latest.some((one) => one.plugin === plugin && one.status === 'succeeded')
+  const said = meanings.with('httpStatus').filter(([plugin]) => hasAny(plugin))
+  const statuses = said.map(([plugin, file]) => statusIn(join(dir, plugin, file)))
+  return verdictOn(latest, meanings, statuses.find((status) => status !== null) ?? null)
 }
 
-/** The HTTP status in headers/headers.json (ours or upstream's); null without one. */
-function headersStatus(dir: string): number | null {
+/** The HTTP status in a file of a plugin; null without one. */
+function statusIn(file: string): number | null {
   try {
-    const { status } = JSON.parse(readFileSync(join(dir, 'headers', 'headers.json'), 'utf8')) as { status?: unknown }
+    const { status } = JSON.parse(textIn(file) ?? '') as { status?: unknown }
     return isHttpStatus(status) ? status : null
   } catch {
     return null

@@ -1,19 +1,29 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Meanings } from '../base/makes.ts'
+import { textIn } from './text-in.ts'
+
+/** A title is a line, of which so many characters are kept. */
+const MOST_CHARS = 512
 
 /**
- * The title in the published output of the title plugin.
+ * The title that a plugin has published.
  * @param root the page's folder
  */
-export function titleIn(root: string): string | null {
+export function titleIn(root: string, meanings: Meanings): string | null {
+  for (const [plugin, file] of meanings.with('title')) {
+    const title = titleOf(join(root, plugin, file))
+    if (title) return title
+  }
+  return null
+}
+
+function titleOf(file: string): string | undefined {
   try {
-    return (
-      readFileSync(join(root, 'title', 'title.txt'), 'utf8')
-        .replaceAll('\u0000', '')
-        .trim()
-        .slice(0, 512) || null
-    )
+    return textIn(file, 4 * MOST_CHARS)
+      ?.replaceAll('\u0000', '')
+      .trim()
+      .slice(0, MOST_CHARS)
   } catch {
-    return null
+    return undefined
   }
 }

@@ -1,3 +1,4 @@
+import type { Meanings } from '../base/makes.ts'
 import type { LatestResult } from '../db/results.ts'
 import type { Outcome } from '../db/tables.ts'
 import { causeOf, isConsequence } from './cause.ts'
@@ -17,19 +18,6 @@ export interface Verdict {
 /** The output of hooks that did not run because of a cancellation. */
 export const CANCELLED = 'cancelled'
 
-/** Plugins that describe or prepare a page or find more pages: their output is no copy of its content. */
-const MAKES_NO_COPY = new Set(
-  (
-    'accessibility archivedotorg chrome chrome_launch chrome_navigate chrome_screencast chrome_tab consolelog ' +
-    'dns exif favicon hashes headers infiniscroll istilldontcareaboutcookies modalcloser redirects responses ' +
-    'seo ssl sslcerts title twocaptcha ublock'
-  ).split(' '),
-)
-const makesCopy = ({ plugin }: JudgedResult) => !MAKES_NO_COPY.has(plugin) && !/^(?:parse|search)_/.test(plugin)
-
-/** Plugins that fetch what they copy by themselves: an HTTP status says nothing about it. A repository has no page. */
-const FETCHES_ITSELF = new Set(['forumdl', 'gallerydl', 'git', 'papersdl', 'ytdlp'])
-
 /**
  * The verdict on a page from the latest result of each of its hooks.
  *
@@ -37,22 +25,25 @@ const FETCHES_ITSELF = new Set(['forumdl', 'gallerydl', 'git', 'papersdl', 'ytdl
  * · `failed`: there is no copy, or only one of an error page. When no hook was to make a copy, any output takes its
  * place; and where there is nothing to find, an answer does. Skipped hooks, and those without results, are no failures;
  * but a page of which nothing is kept is `failed`.
- * @param headersStatus the HTTP status in headers.json
+ * @param meanings what plugins make
+ * @param headersStatus the HTTP status that a plugin has written down for all
  */
-export function verdictOn(results: readonly JudgedResult[], headersStatus: number | null): Verdict {
+export function verdictOn(results: readonly JudgedResult[], meanings: Meanings, headersStatus: number | null): Verdict {
   const inOrder = results.toSorted((a, b) => (a.hook_name < b.hook_name ? -1 : 1))
-  const found = inOrder.filter((result) => isCopy(result))
-  const copies = inOrder.some(isEmptyAnswer) && found.every(isRecord) ? [] : found
+  const makes = ({ plugin }: JudgedResult) => meanings.of(plugin)
+  const found = inOrder.filter((result) => makes(result).isCopy && isKept(result))
+  const isOfRecords = found.every((result) => makes(result).isRecord)
+  const copies = inOrder.some(isEmptyAnswer) && isOfRecords ? [] : found
   const { plugin, cause: failure } = causeIn(inOrder)
   const http_status = statusOf(inOrder, copies, failure, headersStatus)
-  if (http_status !== null && http_status >= 400 && !copies.some(({ plugin }) => FETCHES_ITSELF.has(plugin)))
+  if (http_status !== null && http_status >= 400 && !copies.some((copy) => makes(copy).fetchesItself))
     return { outcome: 'failed', cause: `HTTP ${http_status}`, http_status }
-  const copiers = inOrder.filter(makesCopy)
-  const isKept =
+  const copiers = inOrder.filter((result) => makes(result).isCopy)
+  const hasSomething =
     copiers.length > 0
       ? copies.length > 0
       : inOrder.some(({ status }) => status === 'succeeded') || (failure === null && http_status !== null)
-  if (isKept && results.length > 0)
+  if (hasSomething && results.length > 0)
     return failure === null
       ? { outcome: 'archived', cause: null, http_status }
       : { outcome: 'partial', cause: causeOfPart(plugin, failure), http_status }
@@ -71,15 +62,11 @@ export function withoutIndex<V extends Pick<Verdict, 'cause'> & { readonly outco
   return why !== undefined && verdict.outcome === 'archived' ? { ...verdict, outcome: 'partial', cause: why } : verdict
 }
 
-/** What came over the line, be it nothing. */
-const isRecord = ({ plugin }: JudgedResult) => plugin === 'warc' || plugin === 'wacz'
-
 const isEmptyAnswer = ({ output_str, output_json }: JudgedResult) =>
   output_str.startsWith('an empty answer') || (output_json as { empty?: unknown } | null)?.empty === true
 
 /** A body that broke off failed, and what is kept of it is a copy all the same. */
-const isCopy = (result: JudgedResult) =>
-  result.has_files && makesCopy(result) && (result.status === 'succeeded' || isTruncated(result))
+const isKept = (result: JudgedResult) => result.has_files && (result.status === 'succeeded' || isTruncated(result))
 
 const isTruncated = ({ status, output_json }: JudgedResult) =>
   status === 'failed' && (output_json as { truncated?: unknown } | null)?.truncated === true

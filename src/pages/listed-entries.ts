@@ -1,6 +1,7 @@
 import { picturesOf } from '../db/archived-pages.ts'
 import type { Home } from '../db/home.ts'
 import type { ListedSnapshot } from '../db/lists/listings.ts'
+import { meaningsIn } from '../db/meanings.ts'
 import type { WorkStatus } from '../db/tables.ts'
 import { entryOf } from './model/entry.ts'
 
@@ -43,8 +44,9 @@ export async function listedEntries(
     db,
     rows.map(({ id }) => id),
   )
+  const meanings = await meaningsIn(db)
   return rows.map((row) => {
-    const known = { ...row, sealed_at: row.status_changed_at, pictures: pictures.get(row.id) ?? [] }
+    const known = { ...row, meanings, sealed_at: row.status_changed_at, pictures: pictures.get(row.id) ?? [] }
     const { sealedAt, outcome, tags, cause, httpStatus, icon, picture, size, url, title, text } = entryOf(
       dataDir,
       0,

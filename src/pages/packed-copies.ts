@@ -7,8 +7,6 @@ import type { Output } from './model/outputs.ts'
 const MOST_BYTES = 4 * 1024 * 1024
 /** The fastest: the next levels save a tenth for twice the CPU. */
 const LEVEL = 1
-/** What makes its HTML load nothing from anywhere, and says so in the first bytes. */
-const CLOSED = new Set(['singlefile', 'readability'])
 const HEAD_BYTES = 4_096
 
 /** What may stand before the policy of a page that has one: nothing that loads anything. */
@@ -32,8 +30,8 @@ const CLOSED_SOURCES = /^(?:'none'|'self'|'unsafe-inline'|data:|file:|blob:)$/
 export function packed(dir: string, output: Output): Output & { readonly packed?: string } {
   if (!/^(?:html|source)$/.test(output.shown)) return output
   try {
-    const bytes = readUpTo(join(dir, output.path), CLOSED.has(output.plugin) ? HEAD_BYTES : MOST_BYTES + 1)
-    if (CLOSED.has(output.plugin) && isClosed(bytes.toString('utf8'))) return output
+    const bytes = readUpTo(join(dir, output.path), output.isClosed ? HEAD_BYTES : MOST_BYTES + 1)
+    if (output.isClosed && isClosed(bytes.toString('utf8'))) return output
     const whole = bytes.length === HEAD_BYTES ? readUpTo(join(dir, output.path), MOST_BYTES + 1) : bytes
     if (whole.length > MOST_BYTES) return { ...output, shown: 'file' }
     return { ...output, packed: gzipSync(whole, { level: LEVEL }).toString('base64') }

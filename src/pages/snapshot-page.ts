@@ -33,7 +33,7 @@ export function snapshotPage(snapshot: SnapshotPage, place: Place, around: Aroun
   const outputs = snapshot.outputs.map(place.shown)
   const name = title !== null && isVisible(title) ? title : url
   const best = outputs.find(({ plugin }) => plugin === around.chosen) ?? bestOf(outputs)
-  const icon = outputs.find(({ plugin, shown }) => plugin === 'favicon' && shown === 'image')
+  const icon = outputs.find(({ isIcon, shown }) => isIcon && shown === 'image')
   const body = html`<header class="bar"${live(place, 'bar')}>
 <nav class="crumbs" aria-label="Where this is"><a href="${place.archive}">Archive</a>
 <a href="${place.crawl(snapshot.crawl)}">Crawl</a></nav>

@@ -1,3 +1,4 @@
+import { whyNotMakes } from '../../base/makes.ts'
 import { quietMs } from '../../base/quiet-ms.ts'
 import { type HookEvent, type HookSettings, isEnabled, type Plugin, selectHooks } from '../../hooks/discover.ts'
 import { lackingPlugins } from '../../hooks/required-plugins.ts'
@@ -32,7 +33,8 @@ export async function pluginRecord(
   settings: HookSettings,
   asking: Asking = askingOnce(settings),
 ) {
-  const { name, folder, builtIn, means, makes, requires, declares } = plugin
+  const { name, folder, builtIn, means, mimetypes, requires, declares } = plugin
+  const unclear = whyNotMakes(plugin.makes)
   // Its hooks as they would run, were it enabled.
   const whole = { ...settings, [enabledSetting(name)]: 'true' }
   const hooks = EVENTS.flatMap((event) =>
@@ -58,10 +60,10 @@ export async function pluginRecord(
     built_in: builtIn,
     folder,
     description: means,
-    makes,
+    makes: mimetypes,
     hooks,
     needs: { plugins: requires, programs: programs.map(({ lacks: _, ...rest }) => rest) },
-    lacks: [...(lacking === undefined ? [] : [lacking]), ...programs.flatMap(({ lacks }) => lacks ?? [])],
+    lacks: [...[lacking, unclear].filter((why) => why !== undefined), ...programs.flatMap(({ lacks }) => lacks ?? [])],
     settings: declares.map((setting) => setting.name),
   } as const
 }

@@ -10,7 +10,7 @@ export interface CopiedTable {
 }
 
 /** What a database notes of its migrations comes from these; who may look at an archive, its own server says. */
-const NOT_COPIED = ['schema_migration', 'web_session', 'login_code', 'last_backup']
+const NOT_COPIED = ['schema_migration', 'web_session', 'login_code', 'last_backup', 'plugin_meaning']
 
 /**
  * The tables of the archive and their columns, from the server's catalogue: of the tables beside `schema_migration`

@@ -1,7 +1,7 @@
-import { closeSync, existsSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { openFile } from '../../base/inside.ts'
+import type { Meanings } from '../../base/makes.ts'
 import type { ListedPage } from '../../db/archived-pages.ts'
+import { textIn } from '../../machines/text-in.ts'
 import type { IndexEntry } from './index-entry.ts'
 
 /** How much of a page's text the search covers. */
@@ -11,7 +11,12 @@ const TEXT_CHARS = 300
  * What a list of pages shows and searches of one.
  * @param number its number in the index
  */
-export function entryOf(dataDir: string, number: number, crawlId: string, page: ListedPage): IndexEntry {
+export function entryOf(
+  dataDir: string,
+  number: number,
+  crawlId: string,
+  { meanings, ...page }: ListedPage & { readonly meanings: Meanings },
+): IndexEntry {
   const pictureOf = (plugin: string) => {
     const isPicture = (path: string) => /\.(png|jpe?g|webp|gif|ico|svg|avif)$/i.test(path)
     const pictures = page.pictures.filter((path) => path.startsWith(`${plugin}/`) && isPicture(path))
@@ -26,34 +31,28 @@ export function entryOf(dataDir: string, number: number, crawlId: string, page: 
     cause: page.cause,
     httpStatus: page.http_status,
     path: page.output_dir,
-    icon: pictureOf('favicon'),
-    picture: pictureOf('screenshot'),
+    icon: firstOf(meanings.with('icon').map(([plugin]) => pictureOf(plugin))),
+    picture: firstOf(meanings.with('picture').map(([plugin]) => pictureOf(plugin))),
     size: page.output_size,
     url: page.url,
     title: page.title,
-    text: beginningOf(join(dataDir, page.output_dir)),
+    text: beginningOf(join(dataDir, page.output_dir), meanings),
   }
 }
 
-/** The beginning of a page's text: its article, else that of a PDF. */
-function beginningOf(folder: string): string {
-  return beginning(join(folder, 'readability', 'content.txt')) || beginning(join(folder, 'pdftext', 'content.txt'))
+const firstOf = (paths: readonly string[]): string => paths.find((path) => path !== '') ?? ''
+
+/** The beginning of a page's text, of what shows it best. */
+function beginningOf(folder: string, meanings: Meanings): string {
+  return firstOf(meanings.with('text').map(([plugin, file]) => beginning(join(folder, plugin, file))))
 }
 
-/** The first bytes of a file; '' when there is none. */
+/** The first words of a file; '' when there is none. */
 function beginning(file: string): string {
-  // Most pages have no PDF: an error costs more than the file.
-  if (!existsSync(file)) return ''
-  let fd: number | undefined
   try {
-    fd = openFile(file)
-    if (fd === undefined) return ''
-    const bytes = Buffer.alloc(TEXT_CHARS * 4)
-    const text = bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0)).toString('utf8')
+    const text = textIn(file, TEXT_CHARS * 4) ?? ''
     return text.replace(/\s+/g, ' ').trim().slice(0, TEXT_CHARS)
   } catch {
     return ''
-  } finally {
-    if (fd !== undefined) closeSync(fd)
   }
 }

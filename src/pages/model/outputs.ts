@@ -1,10 +1,10 @@
 import { leadsOut } from '../../base/leads-out.ts'
+import type { Group, Makes, Meanings } from '../../base/makes.ts'
 import { own } from '../../base/own.ts'
 import type { OutputFile, ResultStatus } from '../../db/tables.ts'
 
 /** How a file is shown; `source`: a document of which only the text is; `file`: not at all. */
 export type Shown = 'html' | 'source' | 'pdf' | 'image' | 'video' | 'audio' | 'text' | 'file'
-export type Group = 'page' | 'picture' | 'text' | 'media' | 'data'
 
 /** One thing that was made of a page, by its main file. */
 export interface Output {
@@ -18,6 +18,10 @@ export interface Output {
   readonly files: number
   /** A small picture of it, relative to the folder of the page. */
   readonly thumbnail?: string
+  /** Its HTML loads nothing from anywhere, and says so. */
+  readonly isClosed: boolean
+  /** Is it the icon of the site? */
+  readonly isIcon: boolean
   /** The hook that made it failed: this is what there was until then. */
   readonly isPart: boolean
 }
@@ -36,30 +40,13 @@ interface Plugin extends Omit<Made, 'status'> {
   readonly parts: readonly string[]
 }
 
-const GROUP_OF: ReadonlyMap<string, Group> = new Map([
-  ...groups('page', 'singlefile dom wget html mhtml archivewebpage'),
-  ...groups('picture', 'screenshot pdf'),
-  ...groups(
-    'text',
-    'readability mercury defuddle trafilatura htmltotext article markdown pdftext liteparse opendataloader papersdl',
-  ),
-  ...groups('media', 'media ytdlp gallerydl youtubedl forumdl'),
-  ...groups('data', 'favicon headers hashes title warc wacz git exif archivedotorg'),
-])
-
-/** What shows a page best comes first: whole and as it looked, then as it was served, then its text. */
-const BEST_FIRST =
-  'staticfile singlefile pdf screenshot dom wget html mhtml readability mercury defuddle trafilatura htmltotext'.split(
-    ' ',
-  )
-
-/** Files that are the point of their plugin's output, most telling first. */
+/** Files that are the point of their plugin's output where it does not say so, most telling first. */
 const MAIN_FILES = ['singlefile.html', 'output.html', 'content.html', 'output.pdf', 'screenshot.png', 'title.txt']
 
 const THUMBNAIL = 'thumbnail.webp'
 
 /** What was made of a page, group by group, the best of each first. */
-export function outputsOf(results: readonly Made[]): Output[] {
+export function outputsOf(results: readonly Made[], meanings: Meanings): Output[] {
   const byPlugin = new Map<string, Plugin>()
   for (const { plugin, status, output, files: all } of results) {
     // Of a foreign backup any file of ours may be named, and would be packed into the page.
@@ -73,8 +60,10 @@ export function outputsOf(results: readonly Made[]): Output[] {
       parts: [...(before?.parts ?? []), ...(status === 'failed' ? Object.keys(files) : [])],
     })
   }
-  const rank = ({ plugin }: Output) => (BEST_FIRST.indexOf(plugin) + BEST_FIRST.length + 1) % (BEST_FIRST.length + 1)
-  return [...byPlugin.values()].map(outputOf).sort((a, b) => rank(a) - rank(b) || (a.plugin < b.plugin ? -1 : 1))
+  const rank = ({ plugin }: Output) => meanings.of(plugin).rank ?? Number.MAX_SAFE_INTEGER
+  return [...byPlugin.values()]
+    .map((made) => outputOf(made, meanings.of(made.plugin)))
+    .sort((a, b) => rank(a) - rank(b) || (a.plugin < b.plugin ? -1 : 1))
 }
 
 /** The one to begin with, one that can be shown if there is any; undefined when nothing of the page was kept. */
@@ -97,12 +86,12 @@ export function cardsOf<T extends Output>(outputs: readonly T[]): T[] {
   return [...copies.slice(0, MOST_CARDS - replay.length), ...replay]
 }
 
-function outputOf({ plugin, output, files, parts }: Plugin): Output {
+function outputOf({ plugin, output, files, parts }: Plugin, makes: Makes): Output {
   const entries = Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))
   const paths = entries.map(([path]) => path)
   const said = output.startsWith(`${plugin}/`) ? output.slice(plugin.length + 1) : ''
   const main =
-    MAIN_FILES.find((name) => Object.hasOwn(files, name)) ??
+    [makes.mainFile ?? '', ...MAIN_FILES].find((name) => Object.hasOwn(files, name)) ??
     (Object.hasOwn(files, said) ? said : undefined) ??
     paths.find((path) => /(^|\/)index\.html?$/.test(path)) ??
     entries.find(([path, file]) => shownAs(path, file) !== 'file')?.[0] ??
@@ -110,7 +99,9 @@ function outputOf({ plugin, output, files, parts }: Plugin): Output {
   const shown = shownAs(main, own(files, main)!)
   return {
     plugin,
-    group: groupOf(plugin, shown),
+    group: makes.group ?? groupOf(shown, makes),
+    isClosed: makes.isClosed,
+    isIcon: makes.icon,
     path: `${plugin}/${main}`,
     shown,
     size: Object.values(files).reduce((sum, file) => sum + file.size, 0),
@@ -120,13 +111,11 @@ function outputOf({ plugin, output, files, parts }: Plugin): Output {
   }
 }
 
-function groupOf(plugin: string, shown: Shown): Group {
-  const known = GROUP_OF.get(plugin)
-  if (known) return known
+/** Where something is shown of which nobody says it. */
+function groupOf(shown: Shown, makes: Makes): Group {
   if (shown === 'video' || shown === 'audio') return 'media'
   if (shown === 'image' || shown === 'pdf') return 'picture'
-  if (shown === 'html' || plugin === 'staticfile') return 'page'
-  return 'data'
+  return shown === 'html' || makes.file ? 'page' : 'data'
 }
 
 /**
@@ -146,7 +135,3 @@ function shownAs(path: string, { mimetype }: OutputFile): Shown {
 }
 
 const isXml = (path: string): boolean => /\.(?:xml|svgz?|rss|atom|rdf|xslt?|xsd|mml|xul|opml|kml|gpx|wsdl)$/i.test(path)
-
-function groups(group: Group, plugins: string): [plugin: string, group: Group][] {
-  return plugins.split(' ').map((plugin) => [plugin, group])
-}

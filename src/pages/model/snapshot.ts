@@ -1,10 +1,12 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { attemptName, earlierLogPaths, HOSTED_LOG, logPaths } from '../../base/attempt-paths.ts'
+import type { Meanings } from '../../base/makes.ts'
 import { type LoggedEnd, readRowLog } from '../../base/row-log.ts'
 import { hasCopies } from '../../db/archived-pages.ts'
 import { folderOfCrawl } from '../../db/crawls.ts'
 import type { Home } from '../../db/home.ts'
+import { meaningsIn } from '../../db/meanings.ts'
 import { type ResultOfPage, resultsOfPage } from '../../db/results.ts'
 import { type SnapshotRow, snapshotById, tagsOfPage } from '../../db/snapshots.ts'
 import type { Outcome, OutputFile, ResultStatus } from '../../db/tables.ts'
@@ -65,6 +67,8 @@ export interface SnapshotRows {
   /** Are there other copies of its URL? */
   readonly isCopied: boolean
   readonly tags: readonly string[]
+  /** What plugins make. */
+  readonly meanings: Meanings
 }
 
 /** Asks the database for what is not known of a snapshot. Undefined: it was deleted. */
@@ -82,6 +86,7 @@ export async function snapshotRows(
     results: known.results ?? (await resultsOfPage(db, id)),
     isCopied: known.isCopied ?? (await hasCopies(db, snapshot)),
     tags: known.tags ?? (await tagsOfPage(db, id)),
+    meanings: known.meanings ?? (await meaningsIn(db)),
   }
 }
 
@@ -107,7 +112,10 @@ export function snapshotPageOf({ dataDir }: Pick<Home, 'dataDir'>, rows: Snapsho
     notes: snapshot.notes,
     bookmarkedAt: snapshot.bookmarked_at,
     isCopied: rows.isCopied,
-    outputs: outputsOf(results.map((row) => ({ ...row, output: row.output_str, files: row.output_files }))),
+    outputs: outputsOf(
+      results.map((row) => ({ ...row, output: row.output_str, files: row.output_files })),
+      rows.meanings,
+    ),
     results: results.map((row) => ({
       plugin: row.plugin,
       hookName: row.hook_name,

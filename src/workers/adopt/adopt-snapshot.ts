@@ -3,6 +3,7 @@ import { urlDetails } from '../../base/url-details.ts'
 import { archivableUrl } from '../../base/urls.ts'
 import { outputDir } from '../../db/crawls.ts'
 import type { Home } from '../../db/home.ts'
+import { meaningsIn } from '../../db/meanings.ts'
 import { placeOf } from '../../importers/archivebox/folders.ts'
 import type { SourceSnapshot } from '../../importers/archivebox/snapshot.ts'
 import { type AdoptedPage, adoptedAmong } from '../../machines/adopt.ts'
@@ -45,7 +46,7 @@ export async function adoptSnapshot(
     has_files: Object.keys(files).length > 0,
   }))
   const page: AdoptedPage = {
-    ...(await judgeResults(root, judged)),
+    ...judgeResults(root, judged, await meaningsIn(home.db)),
     id,
     crawlId,
     url,

@@ -61,24 +61,24 @@ interface IndexStep {
 
 /** @param after where the previous step ended; undefined in the first */
 async function takeStep(
-  { dataDir }: Home,
+  home: Home,
   tx: Database,
   server: string | null,
   after: ChangeCursor | undefined,
 ): Promise<IndexStep> {
-  const before = readState(dataDir, server)
+  const before = readState(home.dataDir, server)
   const { changes, next, settled } = await pageChanges(tx, after ?? before.cursor, BATCH)
   if (changes.length === 0) return { state: before, next: null }
   const chunks = { ...before.chunks }
   for (const [chunk, part] of Map.groupBy(changes, ({ number }) => chunkOf(number))) {
-    const pages = await writeChunk(dataDir, chunk, part, chunk in chunks)
+    const pages = await writeChunk({ ...home, db: tx }, chunk, part, chunk in chunks)
     if (pages === 0) delete chunks[chunk]
     else chunks[chunk] = pages
   }
   const changed = await copiedUrls(tx, [...new Set(changes.map(({ url_hash }) => url_hash))])
   const copied = [...new Set([...(before.copied ?? []), ...changed])]
   const state = { server, cursor: settled, chunks, copied }
-  await writeState(dataDir, state)
+  await writeState(home.dataDir, state)
   return { state, next }
 }
 

@@ -1,6 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PageChange } from '../../db/archived-pages.ts'
+import type { Home } from '../../db/home.ts'
+import { meaningsIn } from '../../db/meanings.ts'
 import { type ChunkLines, chunkLine, chunkText, parseChunk } from '../../pages/index-chunk.ts'
 import { entryOf } from '../../pages/model/entry.ts'
 import { forgetState, INDEX_FOLDER } from './index-state.ts'
@@ -12,7 +14,7 @@ import { publishFile } from './publish-file.ts'
  * @returns the number of pages in the chunk now
  */
 export async function writeChunk(
-  dataDir: string,
+  { db, dataDir }: Pick<Home, 'db' | 'dataDir'>,
   chunk: number,
   changes: readonly PageChange[],
   isKnown: boolean,
@@ -20,8 +22,9 @@ export async function writeChunk(
   const file = join(dataDir, INDEX_FOLDER, `${chunk}.js`)
   const before = isKnown ? readChunk(dataDir, file) : ''
   const lines: ChunkLines = before === '' ? new Map() : parseChunk(before)
+  const meanings = await meaningsIn(db)
   for (const { number, crawl_id, page } of changes) {
-    if (page) lines.set(number, chunkLine(entryOf(dataDir, number, crawl_id, page)))
+    if (page) lines.set(number, chunkLine(entryOf(dataDir, number, crawl_id, { ...page, meanings })))
     else lines.delete(number)
   }
   const text = lines.size === 0 ? '' : chunkText(chunk, lines)

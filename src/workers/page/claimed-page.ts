@@ -4,6 +4,7 @@ import { readSetting } from '../../base/config.ts'
 import type { Context } from '../../engine/handlers.ts'
 import { crawlSettings, pageSettings } from '../../hooks/crawl-settings.ts'
 import { type Hook, selectHooks } from '../../hooks/discover.ts'
+import { noteMeanings } from '../../hooks/note-meanings.ts'
 import { lackingPlugins } from '../../hooks/required-plugins.ts'
 import { WorkTree } from '../../hooks/work-tree.ts'
 import { hookRetries } from '../../machines/archive-result.ts'
@@ -85,6 +86,7 @@ async function whatToRun(
 ) {
   const ofCrawl = crawlSettings(home.dataDir, settings, crawl.config)
   const { plugins } = ofCrawl
+  await noteMeanings(home.db, plugins)
   const settingsOfPage = pageSettings(home.dataDir, settings, ofCrawl, row.settings, (why) =>
     log.warn(`page ${row.url}: ${why}; it counts as not set`),
   )

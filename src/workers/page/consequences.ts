@@ -16,10 +16,9 @@ export interface KnownEnd {
   /** What it met, when it failed. */
   readonly cause?: string | undefined
   readonly background: boolean
+  /** It does little but request the page: when it times out, others will, too. */
+  readonly asksOnly: boolean
 }
-
-/** Plugins that do little but request the page: when they time out, others will, too. */
-const ASKS_ONLY = new Set(['headers', 'html'])
 
 /** What follows from what has failed on one page so far: a failure is reported once, at its cause. */
 export class Consequences {
@@ -28,8 +27,8 @@ export class Consequences {
   readonly #empty = new Set<string>()
   /** Plugins whose background hook failed: their own other hooks would wait for it in vain. */
   readonly #down: Set<string>
-  /** For each cause, the plugin that met it first. */
-  readonly #causes = new Map<string, string>()
+  /** For each cause, who met it first. */
+  readonly #causes = new Map<string, Pick<KnownEnd, 'plugin' | 'asksOnly'>>()
   /** Something of the page was received, so a later timeout may be due to one plugin alone. */
   #isAnswered = false
 
@@ -43,12 +42,12 @@ export class Consequences {
     for (const end of ends) this.#note(end)
   }
 
-  #note({ plugin, status, output, cause, background }: KnownEnd): void {
+  #note({ plugin, status, output, cause, background, asksOnly }: KnownEnd): void {
     if (status === 'succeeded') this.#isAnswered = true
     if (status === 'noresults') this.#empty.add(plugin)
     if (status === 'failed' || (status === 'skipped' && isConsequence(output))) this.#failed.add(plugin)
     if (status === 'failed' && background) this.#down.add(plugin)
-    if (cause !== undefined && !this.#causes.has(cause)) this.#causes.set(cause, plugin)
+    if (cause !== undefined && !this.#causes.has(cause)) this.#causes.set(cause, { plugin, asksOnly })
   }
 
   /**
@@ -73,9 +72,9 @@ export class Consequences {
     if (event !== 'fail') return end
     const cause = causeOf(plugin, output)
     const first = this.#causes.get(cause)
-    const isSame = isUnreachable(cause) || (!this.#isAnswered && ASKS_ONLY.has(first ?? ''))
-    return first !== undefined && first !== plugin && isSame
-      ? { ...end, event: 'skip', output: alike(cause, first) }
+    const isSame = isUnreachable(cause) || (!this.#isAnswered && first?.asksOnly === true)
+    return first !== undefined && first.plugin !== plugin && isSame
+      ? { ...end, event: 'skip', output: alike(cause, first.plugin) }
       : end
   }
 }

@@ -2,6 +2,7 @@ import { isMachineTrouble, messageOf } from '../../base/errors.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Log, PageEnd } from '../../base/log.ts'
 import { archivableUrl, urlFilter } from '../../base/urls.ts'
+import { meaningsIn } from '../../db/meanings.ts'
 import { transact, withRetry } from '../../db/retry.ts'
 import { insertSnapshots, tagSnapshots } from '../../db/snapshots.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
@@ -54,13 +55,14 @@ export async function sealSnapshot(
   tick: Context,
 ): Promise<SealedPage> {
   const { crawl, tree, whyNone } = page
-  const title = titleIn(tree.root) ?? claim.row.title
+  const meanings = await meaningsIn(owner.home.db)
+  const title = titleIn(tree.root, meanings) ?? claim.row.title
   const finished = await page.results.writeWith((changes) => addFindings(owner, claim, page, changes))
   const { results, output_size, now } = finished
   await failpoint('publish.page_findings_added')
   // Before the seal: nobody would come back to do it after a crash.
   tree.close()
-  const judged = judgeResults(tree.root, latest(results))
+  const judged = judgeResults(tree.root, latest(results), meanings)
   const found = whyNone !== undefined && results.length === 0 ? { ...judged, cause: whyNone } : judged
   const sealed = { ...claim.row, output_size, title, ...found, status: 'sealed', status_changed_at: now } as const
   const known = { ...finished, snapshot: sealed, crawlDir: crawl.output_dir }

@@ -83,6 +83,7 @@ function endless(plugin: string, timeoutMs: number, file = 'endless.mjs'): Hoste
     requires: [],
     binaries: [],
     declares: [],
+    asksOnly: false,
   }
   const logs = { stdout: join(test.dataDir, 'logs', plugin), stderr: join(test.dataDir, 'logs', `${plugin}.err`) }
   return {

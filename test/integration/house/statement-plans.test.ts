@@ -50,6 +50,7 @@ import {
   SNAPSHOTS,
 } from '../../../src/db/lists/listings.ts'
 import { machineById, machineRow, machines } from '../../../src/db/machines.ts'
+import * as meanings from '../../../src/db/meanings.ts'
 import { runningRow } from '../../../src/db/new-process.ts'
 import { openSnapshots } from '../../../src/db/open-snapshots.ts'
 import { claimedCrawls, pagesInWork } from '../../../src/db/pages-in-work.ts'
@@ -416,6 +417,15 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/queue-history.ts noteQueue': () => queueHistory.noteQueue(db),
   'db/queue-history.ts queueHistory': () => queueHistory.queueHistory(db, 24, 48),
   'db/queue-history.ts deleteOldSamples': () => queueHistory.deleteOldSamples(db, 30),
+  'db/meanings.ts meaningsIn': () => meanings.meaningsIn(db),
+  'db/meanings.ts keepMeanings': () =>
+    meanings.keepMeanings(
+      db,
+      new Map([
+        ['x', {}],
+        ['y', undefined],
+      ]),
+    ),
   'db/last-backup.ts noteBackup': () => noteBackup(db, { made_at: new Date(), file: 'x' }),
   'db/last-backup.ts lastBackup': () => lastBackup(db),
   'db/counts.ts hookSeconds': () => hookSeconds(db),

@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mimeOf } from '../../../src/base/mime.ts'
 import { assetFiles } from '../../../src/pages/assets.ts'
-import { outputsOf } from '../../../src/pages/model/outputs.ts'
+import { outputsOf as outputsBy } from '../../../src/pages/model/outputs.ts'
 import type { SnapshotPage } from '../../../src/pages/model/snapshot.ts'
 import { onDisk } from '../../../src/pages/on-disk.ts'
 import { snapshotPage } from '../../../src/pages/snapshot-page.ts'
@@ -21,8 +21,12 @@ import { articleDocument } from '../../../src/plugins/readability/article-docume
 import { inertArticle } from '../../../src/plugins/readability/inert-article.ts'
 import { Browser, noBrowser } from '../../support/browser.ts'
 import { hostileSite } from '../../support/hostile-copies.ts'
+import { meaningsOf } from '../../support/meanings.ts'
 import { noPackage } from '../../support/packaged-browser.ts'
 import { RealTabs } from '../../support/real-tabs.ts'
+
+const MEANINGS = meaningsOf('mercury', 'defuddle', 'trafilatura', 'media', 'gallerydl', 'youtubedl', 'forumdl')
+const outputsOf = (made: Parameters<typeof outputsBy>[0]) => outputsBy(made, MEANINGS)
 
 /** Addresses that lead out of a folder, by which some systems ask a host. */
 const LEADING = /file:[\\/]+127[^"]*|["'(]\s*(?:\/\/|\\\\)+127[^"]*/gi

@@ -8,12 +8,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { attemptName, HOSTED_LOG } from '../../../src/base/attempt-paths.ts'
 import { RowLog } from '../../../src/base/row-log.ts'
 import { assetFiles } from '../../../src/pages/assets.ts'
-import { outputsOf } from '../../../src/pages/model/outputs.ts'
+import { outputsOf as outputsBy } from '../../../src/pages/model/outputs.ts'
 import type { SnapshotPage } from '../../../src/pages/model/snapshot.ts'
 import { onDisk } from '../../../src/pages/on-disk.ts'
 import { snapshotPage } from '../../../src/pages/snapshot-page.ts'
 import { Browser, noBrowser } from '../../support/browser.ts'
+import { meaningsOf } from '../../support/meanings.ts'
 import { eventually } from '../../support/program.ts'
+
+const MEANINGS = meaningsOf('mercury', 'defuddle', 'trafilatura', 'media', 'gallerydl', 'youtubedl', 'forumdl')
+const outputsOf = (made: Parameters<typeof outputsBy>[0]) => outputsBy(made, MEANINGS)
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 

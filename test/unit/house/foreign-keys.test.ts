@@ -9,6 +9,7 @@ import {
 import { API, TypeFlags } from 'typescript/unstable/sync'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { wantedBy } from '../../../src/app/records/queue-records.ts'
+import { Meanings } from '../../../src/base/makes.ts'
 import { mimeOf } from '../../../src/base/mime.ts'
 import { own, put } from '../../../src/base/own.ts'
 import { sameSiteOf } from '../../../src/base/persona/cookie.ts'
@@ -77,7 +78,7 @@ describe('a key from elsewhere', () => {
     const line = { text: `{"type":"${name}"}`, record: { type: name } }
     expect(wantedBy([line])).toMatchObject({ others: [line.text], urls: [], snapshots: [] })
     const files = Object.fromEntries([[name, { size: 1, mimetype: mimeOf(`x.${name}`) }]])
-    const [output] = outputsOf([{ plugin: name, status: 'succeeded', output: name, files }])
+    const [output] = outputsOf([{ plugin: name, status: 'succeeded', output: name, files }], new Meanings([]))
     expect(output).toMatchObject({ group: 'data', path: `${name}/${name}`, shown: 'file', files: 1, size: 1 })
     expect(output).not.toHaveProperty('thumbnail')
   })

@@ -5,7 +5,7 @@ import { Consequences, type KnownEnd } from '../../../src/workers/page/consequen
 const fail = (output: string) => ({ event: 'fail', output }) as const
 const requiring = (plugin: string, ...requires: string[]) => ({ plugin, requires })
 const end = (plugin: string, status: KnownEnd['status'], output = '', background = false): KnownEnd => ({
-  ...{ plugin, status, output, background },
+  ...{ plugin, status, output, background, asksOnly: ['headers', 'html'].includes(plugin) },
   cause: status === 'failed' ? causeOf(plugin, output) : undefined,
 })
 

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest'
 import type { OutputFile, ResultStatus } from '../../../src/db/tables.ts'
 import { type JudgedResult, verdictOn } from '../../../src/machines/verdict.ts'
 import { bestOf, cardsOf, outputsOf } from '../../../src/pages/model/outputs.ts'
+import { meaningsOf } from '../../support/meanings.ts'
 import { ROOT } from '../../support/program.ts'
 
 /** Of ArchiveBox's own suite, and of people. */
@@ -23,6 +24,8 @@ const NAMES = [
   ]),
 ].sort()
 
+const MEANINGS = meaningsOf(...NAMES)
+
 const file = (mimetype: string): OutputFile => ({ mimetype, size: 7 })
 const FILES: Readonly<Record<string, Readonly<Record<string, OutputFile>>>> = {
   html: { 'output.html': file('text/html'), 'other.txt': file('text/plain') },
@@ -39,7 +42,7 @@ const result = (plugin: string, status: ResultStatus, more: Partial<JudgedResult
 
 /** `archived`, `partial (why)`, `failed (why)`. */
 function went(results: readonly JudgedResult[], headersStatus: number | null = null): string {
-  const { outcome, cause } = verdictOn(results, headersStatus)
+  const { outcome, cause } = verdictOn(results, MEANINGS, headersStatus)
   return cause === null ? outcome : `${outcome} (${cause})`
 }
 
@@ -62,10 +65,13 @@ function meaning(plugin: string): string {
     ]),
   }
   const shown = Object.entries(FILES).map(([kind, files]) => {
-    const outputs = outputsOf([
-      { plugin, status: 'succeeded', output: '', files },
-      { plugin: 'of_another', status: 'succeeded', output: '', files: { 'x.html': file('text/html') } },
-    ])
+    const outputs = outputsOf(
+      [
+        { plugin, status: 'succeeded', output: '', files },
+        { plugin: 'of_another', status: 'succeeded', output: '', files: { 'x.html': file('text/html') } },
+      ],
+      MEANINGS,
+    )
     const own = outputs.find((output) => output.plugin === plugin)!
     const marks = [bestOf(outputs) === own && 'best', cardsOf(outputs).includes(own) && 'card'].filter(Boolean)
     return `${kind}: ${[own.group, own.shown, ...marks].join(' ')}`

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { causeOf, isConsequence, isUnreachable } from '../../../src/machines/cause.ts'
-import { type JudgedResult, verdictOn } from '../../../src/machines/verdict.ts'
+import { type JudgedResult, verdictOn as verdictBy } from '../../../src/machines/verdict.ts'
+import { meaningsOf } from '../../support/meanings.ts'
+
+const MEANINGS = meaningsOf('ytdlp', 'gallerydl', 'mercury', 'chrome_tab', 'git', 'papersdl', 'forumdl')
+const verdictOn = (results: readonly JudgedResult[], headersStatus: number | null) =>
+  verdictBy(results, MEANINGS, headersStatus)
 
 const ORDER = ['headers', 'staticfile', 'html', 'favicon', 'wget', 'title', 'readability', 'hashes']
 

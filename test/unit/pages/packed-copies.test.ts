@@ -48,6 +48,8 @@ describe('the copies that a page carries', () => {
     truncateSync(join(dir, 'large/a.html'), 4 * 1024 * 1024 + 1)
     const output = (plugin: string): Output => ({
       plugin,
+      isClosed: plugin === 'singlefile',
+      isIcon: false,
       group: 'page',
       path: `${plugin}/a.html`,
       shown: 'html',

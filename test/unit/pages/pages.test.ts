@@ -13,10 +13,14 @@ import type { ArchivePage } from '../../../src/pages/model/archive.ts'
 import type { CrawlPage } from '../../../src/pages/model/crawl.ts'
 import { crawlName } from '../../../src/pages/model/crawl-name.ts'
 import type { IndexEntry } from '../../../src/pages/model/index-entry.ts'
-import { bestOf, cardsOf, type Output, outputsOf } from '../../../src/pages/model/outputs.ts'
+import { bestOf, cardsOf, type Output, outputsOf as outputsBy } from '../../../src/pages/model/outputs.ts'
 import type { SnapshotPage } from '../../../src/pages/model/snapshot.ts'
 import { onDisk } from '../../../src/pages/on-disk.ts'
 import { snapshotPage } from '../../../src/pages/snapshot-page.ts'
+import { meaningsOf } from '../../support/meanings.ts'
+
+const MEANINGS = meaningsOf('mercury', 'defuddle', 'trafilatura', 'media', 'gallerydl', 'youtubedl', 'forumdl')
+const outputsOf = (made: Parameters<typeof outputsBy>[0]) => outputsBy(made, MEANINGS)
 
 const EVIL = `</title></style><script>alert(1)</script><img src=x onerror=alert(2)>"'&amp;<!--\u202e\u200b`
 const EVIL_FILE = `a b/#?%41"'><script>alert(3)</script>&amp;.html`

@@ -1,0 +1,119 @@
+import { own } from './own.ts'
+
+/** Where something is shown on the page of a snapshot. */
+export const GROUPS = ['page', 'picture', 'text', 'media', 'data'] as const
+export type Group = (typeof GROUPS)[number]
+
+/**
+ * What a plugin makes, as far as others must know: `makes` in its config.json. All of it may be missing: a plugin that
+ * says nothing makes a copy, which is shown by what its main file is.
+ */
+export interface Makes {
+  /** Where it is shown. */
+  readonly group?: Group
+  /** Of what shows a page best, the lowest comes first. */
+  readonly rank?: number
+  /** Is what it makes a copy of the content of a page? Else it describes or prepares one. */
+  readonly isCopy: boolean
+  /** Is it what came over the line, be it nothing? */
+  readonly isRecord: boolean
+  /** It fetches what it copies by itself: the HTTP status of the page says nothing about that. */
+  readonly fetchesItself: boolean
+  /** It does little but request the page: when it times out, others will, too. */
+  readonly asksOnly: boolean
+  /** Its HTML loads nothing from anywhere, and says so in its first bytes. */
+  readonly isClosed: boolean
+  /** Its pictures are of the page, or are the icon of its site. */
+  readonly picture: boolean
+  readonly icon: boolean
+  /** It is the file itself, where a URL is one. */
+  readonly file: boolean
+  /** The file that is the point of it. */
+  readonly mainFile?: string
+  /** The file with the text of the page, and that with its title: plain text, in UTF-8. */
+  readonly text?: string
+  readonly title?: string
+  /** The JSON file whose `status` is the HTTP status of the page. */
+  readonly httpStatus?: string
+}
+
+/** What a plugin makes that says nothing. */
+export const MAKES_A_COPY: Makes = {
+  ...{ isCopy: true, isRecord: false, fetchesItself: false, asksOnly: false, isClosed: false },
+  ...{ picture: false, icon: false, file: false },
+}
+
+const SWITCHES = ['isCopy', 'isRecord', 'fetchesItself', 'asksOnly', 'isClosed', 'picture', 'icon', 'file'] as const
+const FILES = ['mainFile', 'text', 'title', 'httpStatus'] as const
+
+/** A file in the folder of its plugin: no path that leads elsewhere. */
+const isFileName = (value: unknown): value is string => typeof value === 'string' && /^\w[\w.-]{0,99}$/.test(value)
+
+/** Reads what a plugin says, or a row that was kept of it. What is wrong counts as not said. */
+export function makesIn(said: unknown): Makes {
+  const given = isTable(said) ? said : {}
+  const { group, rank } = given
+  const switches = SWITCHES.flatMap((name) => {
+    const value = own(given, name)
+    return typeof value === 'boolean' ? [[name, value] as const] : []
+  })
+  const files = FILES.flatMap((name) => {
+    const value = own(given, name)
+    return isFileName(value) ? [[name, value] as const] : []
+  })
+  return {
+    ...MAKES_A_COPY,
+    ...Object.fromEntries([...switches, ...files]),
+    ...(isGroup(group) && { group }),
+    ...(isRank(rank) && { rank }),
+  }
+}
+
+/** What is wrong with what a plugin says, in a line; undefined: nothing. */
+export function whyNotMakes(said: unknown): string | undefined {
+  if (said === undefined) return undefined
+  if (!isTable(said)) return 'makes is a table: {"group": "text"}'
+  const switches: readonly string[] = SWITCHES
+  const files: readonly string[] = FILES
+  for (const [name, value] of Object.entries(said)) {
+    if (name === 'group' && !isGroup(value)) return `makes.group is one of ${GROUPS.join(', ')}`
+    if (name === 'rank' && !isRank(value)) return 'makes.rank is a whole number from 1'
+    if (switches.includes(name) && typeof value !== 'boolean') return `makes.${name} is true or false`
+    if (files.includes(name) && !isFileName(value)) return `makes.${name} is the name of a file in its folder`
+    if (!['group', 'rank', ...switches, ...files].includes(name)) return `makes has no ${name}`
+  }
+  return undefined
+}
+
+const isTable = (said: unknown): said is Record<string, unknown> =>
+  typeof said === 'object' && said !== null && !Array.isArray(said)
+const isGroup = (value: unknown): value is Group => (GROUPS as readonly unknown[]).includes(value)
+const isRank = (value: unknown): value is number => Number.isInteger(value) && (value as number) > 0
+
+/** So ArchiveBox names plugins that find more pages, or search. */
+const BY_NAME = /^(?:parse|search)_/
+const MAKES_NO_COPY: Makes = { ...MAKES_A_COPY, isCopy: false }
+
+/** What each plugin makes. */
+export class Meanings {
+  readonly #makes: ReadonlyMap<string, Makes>
+
+  constructor(makes: Iterable<readonly [plugin: string, makes: Makes]>) {
+    this.#makes = new Map([...makes].sort(([a, x], [b, y]) => rankOf(x) - rankOf(y) || (a < b ? -1 : 1)))
+  }
+
+  /** What this one makes. */
+  of(plugin: string): Makes {
+    return this.#makes.get(plugin) ?? (BY_NAME.test(plugin) ? MAKES_NO_COPY : MAKES_A_COPY)
+  }
+
+  /** Those who say this of what they make, the best first. */
+  with<Key extends keyof Makes>(key: Key): readonly (readonly [plugin: string, value: NonNullable<Makes[Key]>])[] {
+    return [...this.#makes].flatMap(([plugin, makes]) => {
+      const value = makes[key]
+      return value ? [[plugin, value as NonNullable<Makes[Key]>] as const] : []
+    })
+  }
+}
+
+const rankOf = ({ rank }: Makes) => rank ?? Number.MAX_SAFE_INTEGER

@@ -1,0 +1,38 @@
+import { sql } from 'kysely'
+import { Meanings, makesIn } from '../base/makes.ts'
+import type { Database } from './database.ts'
+
+// The table `plugin_meaning`: what each plugin makes, as it said last.
+
+/** So long a process uses what it has read: plugins change rarely. */
+const KNOWN_MS = 5_000
+
+const known = new WeakMap<Database, { readonly until: number; readonly meanings: Promise<Meanings> }>()
+
+/** What each plugin makes. Within a transaction it is read anew. */
+export async function meaningsIn(db: Database): Promise<Meanings> {
+  if (db.isTransaction) return await read(db)
+  const last = known.get(db)
+  if (last && last.until > performance.now()) return await last.meanings
+  const meanings = read(db)
+  known.set(db, { until: performance.now() + KNOWN_MS, meanings })
+  meanings.catch(() => known.delete(db))
+  return await meanings
+}
+
+async function read(db: Database): Promise<Meanings> {
+  const { rows } = await sql<{ plugin: string; makes: unknown }>`select plugin, makes from plugin_meaning`.execute(db)
+  return new Meanings(rows.map(({ plugin, makes }) => [plugin, makesIn(makes)]))
+}
+
+/** Keeps what these plugins say; of one that says nothing (undefined), nothing any more. */
+export async function keepMeanings(db: Database, said: ReadonlyMap<string, object | undefined>): Promise<void> {
+  const all = [...said].flatMap(([plugin, makes]) => (makes ? [[plugin, JSON.stringify(makes)] as const] : []))
+  const silent = [...said].flatMap(([plugin, makes]) => (makes ? [] : [plugin]))
+  await sql`
+    with silent as (delete from plugin_meaning where plugin = any(${silent}::text[]))
+    insert into plugin_meaning (plugin, makes) select * from unnest(
+      ${all.map(([plugin]) => plugin)}::text[], ${all.map(([, makes]) => makes)}::jsonb[])
+    on conflict (plugin) do update set makes = excluded.makes where plugin_meaning.makes <> excluded.makes`.execute(db)
+  known.delete(db)
+}

@@ -1,0 +1,111 @@
+// A capture is one folder, in any language: how its page goes, its title, its text, its picture and its place follow from
+// what it says of itself, also when it is gone.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { withPrograms } from '../../support/bare-path.ts'
+import { type TestHome, useHomes } from '../../support/homes.ts'
+import { type Site, startSite } from '../../support/site.ts'
+
+const homes = useHomes()
+let site: Site
+beforeAll(async () => {
+  site = await startSite(1)
+})
+afterAll(() => site.close())
+
+/** A picture that is one. */
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+function plugin(home: TestHome, name: string, file: string, text: string, makes: unknown): string {
+  const folder = join(home.dataDir, 'plugins', name)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'config.json'), JSON.stringify({ makes }))
+  writeFileSync(join(folder, file), text, { mode: 0o755 })
+  return folder
+}
+
+const essay = (home: TestHome) =>
+  plugin(
+    home,
+    'essay',
+    'on_Snapshot__50_essay.sh',
+    `#!/bin/sh
+printf 'Named by an essay\\n' >name.txt
+printf 'The words of an essay, at length.\\n' >words.txt
+printf '{"status": 203}' >answer.json
+echo '{"type": "ArchiveResult", "status": "succeeded", "output_str": "essay/words.txt"}'
+`,
+    { group: 'text', title: 'name.txt', text: 'words.txt', httpStatus: 'answer.json' },
+  )
+
+interface Shown {
+  readonly outcome: string
+  readonly title: string | null
+  readonly http_status: number | null
+  readonly output_dir: string
+}
+const snapshot = async (home: TestHome): Promise<Shown> =>
+  JSON.parse((await home.run(['snapshot', 'list', '--json'])).stdout.trim().split('\n')[0]!) as Shown
+const index = (home: TestHome) => readFileSync(join(home.dataDir, 'archive', 'index', '0.js'), 'utf8')
+
+it('in shell: its file is the title, its words are found, and its copy is a text', async () => {
+  const home = await homes.make()
+  const folder = essay(home)
+  await home.run(['add', '--run', '--plugins', 'essay', site.url])
+  const shown = await snapshot(home)
+  expect(shown).toMatchObject({ outcome: 'archived', title: 'Named by an essay', http_status: 203 })
+  expect(index(home)).toContain('The words of an essay, at length.')
+  const page = readFileSync(join(home.dataDir, shown.output_dir, 'index.html'), 'utf8')
+  expect(page).toMatch(/essay[\s\S]*words\.txt/)
+  // What it was is kept when it is gone.
+  rmSync(folder, { recursive: true })
+  await home.query("update snapshot set outcome = null, cause = null, title = null where status = 'sealed'")
+  await home.run(['add', '--run', '--plugins', 'headers', `${site.url}/page-1.html`])
+  expect(await home.value('select outcome from snapshot where outcome is not null order by id limit 1')).toBe(
+    'archived',
+  )
+})
+
+const PYTHON = withPrograms('python3')
+it.skipIf(PYTHON.missing)(
+  `in Python: what describes a page is no copy; its picture is shown ${PYTHON.missing || ''}`,
+  async () => {
+    const home = await homes.make()
+    plugin(
+      home,
+      'chart',
+      'on_Snapshot__50_chart.py',
+      `#!/usr/bin/env python3
+import base64, json
+open("chart.png", "wb").write(base64.b64decode("${PNG}"))
+print(json.dumps({"type": "ArchiveResult", "status": "succeeded", "output_str": "chart/chart.png"}))
+`,
+      { isCopy: false, picture: true, group: 'data' },
+    )
+    const failing = plugin(home, 'copies', 'on_Snapshot__60_copies.sh', '#!/bin/sh\nexit 1\n', {})
+    await home.run(['add', '--run', '--plugins', 'chart,copies', site.url], { env: { PATH: PYTHON.path } })
+    expect(await snapshot(home)).toMatchObject({ outcome: 'failed' })
+    expect(index(home)).toContain('chart/chart.png')
+    rmSync(failing, { recursive: true })
+  },
+)
+
+it('what is wrong in what it says is named, and it runs all the same', async () => {
+  const home = await homes.make()
+  essay(home)
+  const config = join(home.dataDir, 'plugins', 'essay', 'config.json')
+  for (const [makes, why] of [
+    [[], 'makes is a table'],
+    [{ group: 'poems' }, 'makes.group is one of page, picture, text, media, data'],
+    [{ isCopy: 'no' }, 'makes.isCopy is true or false'],
+    [{ title: '../../secret' }, 'makes.title is the name of a file in its folder'],
+    [{ titel: 'x' }, 'makes has no titel'],
+  ] as const) {
+    writeFileSync(config, JSON.stringify({ makes }))
+    const { stdout } = await home.run(['plugin', 'show', 'essay', '--json'])
+    expect((JSON.parse(stdout) as { lacks: string[] }).lacks.join()).toContain(why)
+  }
+  await home.run(['add', '--run', '--plugins', 'essay', site.url])
+  expect(await snapshot(home)).toMatchObject({ outcome: 'archived', title: null })
+})
