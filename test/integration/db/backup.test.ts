@@ -132,7 +132,8 @@ describe('a backup of an archive at work', () => {
     const { header } = await inspectBackup(file)
     const tables = await source.query<{ name: string }>(`
       select relname::text as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
-        and relname not in ('schema_migration', 'web_session', 'login_code', 'last_backup', 'plugin_meaning') order by 1`)
+        and relname not in ('schema_migration', 'web_session', 'login_code', 'last_backup', 'plugin_meaning')
+      order by 1`)
     expect(header.tables.map(({ name }) => name)).toEqual(tables.map(({ name }) => name))
   })
 

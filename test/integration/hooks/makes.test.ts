@@ -1,5 +1,5 @@
-// A capture is one folder, in any language: how its page goes, its title, its text, its picture and its place follow from
-// what it says of itself, also when it is gone.
+// A capture is one folder, in any language: how its page goes, its title, its text, its picture and its place follow
+// from what it says of itself, also when it is gone.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
