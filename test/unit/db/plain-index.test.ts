@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Meanings } from '../../../src/base/makes.ts'
 import type { Home } from '../../../src/db/home.ts'
 import type { ResultOfPage } from '../../../src/db/results.ts'
 import type { SnapshotRow } from '../../../src/db/snapshots.ts'
@@ -26,7 +27,7 @@ const result = {
 }
 const write = (output_files: unknown) => {
   const results = [{ ...result, output_files } as unknown as ResultOfPage]
-  const known = { snapshot, crawlDir: 'archive/crawl', results, isCopied: false, tags: [] }
+  const known = { snapshot, crawlDir: 'archive/crawl', results, isCopied: false, tags: [], meanings: new Meanings([]) }
   return writeSnapshotPages({ dataDir } as Home, snapshot.id, known)
 }
 const read = (name: string) => readFileSync(join(dataDir, snapshot.output_dir, name), 'utf8')
