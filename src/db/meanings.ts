@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { Meanings, makesIn } from '../base/makes.ts'
 import type { Database } from './database.ts'
+import { withRetry } from './retry.ts'
 
 // The table `plugin_meaning`: what each plugin makes, as it said last.
 
@@ -21,7 +22,8 @@ export async function meaningsIn(db: Database): Promise<Meanings> {
 }
 
 async function read(db: Database): Promise<Meanings> {
-  const { rows } = await sql<{ plugin: string; makes: unknown }>`select plugin, makes from plugin_meaning`.execute(db)
+  const select = sql<{ plugin: string; makes: unknown }>`select plugin, makes from plugin_meaning`
+  const { rows } = await withRetry(db, () => select.execute(db))
   return new Meanings(rows.map(({ plugin, makes }) => [plugin, makesIn(makes)]))
 }
 
@@ -29,10 +31,11 @@ async function read(db: Database): Promise<Meanings> {
 export async function keepMeanings(db: Database, said: ReadonlyMap<string, object | undefined>): Promise<void> {
   const all = [...said].flatMap(([plugin, makes]) => (makes ? [[plugin, JSON.stringify(makes)] as const] : []))
   const silent = [...said].flatMap(([plugin, makes]) => (makes ? [] : [plugin]))
-  await sql`
+  const keep = sql`
     with silent as (delete from plugin_meaning where plugin = any(${silent}::text[]))
     insert into plugin_meaning (plugin, makes) select * from unnest(
       ${all.map(([plugin]) => plugin)}::text[], ${all.map(([, makes]) => makes)}::jsonb[])
-    on conflict (plugin) do update set makes = excluded.makes where plugin_meaning.makes <> excluded.makes`.execute(db)
+    on conflict (plugin) do update set makes = excluded.makes where plugin_meaning.makes <> excluded.makes`
+  await withRetry(db, () => keep.execute(db))
   known.delete(db)
 }
