@@ -106,8 +106,10 @@ function readPlugins(trees: readonly string[]): Plugin[] {
       const said = manifestOf(config)
       const binaries = [...said.binaries, ...pythonNeeds(tree, hooks)]
       const upstream = builtIn ? [] : hooks.filter((hook) => speaksUpstream(join(folder, hook)))
-      const meaning = meaningOf({ name, makes: said.makes })
-      plugins.set(name, { name, folder, tree, builtIn, ...said, binaries, hooks, upstream, meaning })
+      // One that takes the place of another makes what that made, unless it says so.
+      const makes = said.makes ?? plugins.get(name)?.makes
+      const meaning = meaningOf({ name, makes })
+      plugins.set(name, { name, folder, tree, builtIn, ...said, makes, binaries, hooks, upstream, meaning })
     }
   }
   const isStranded = ({ builtIn, requires }: Plugin) =>
