@@ -19,12 +19,11 @@ const LOADED_MS = 300
  * that was kept under other flags is refused, also that of Node's own modules, and a start would take a third longer.
  * Nor later than that: a host is 8 MB smaller when this comes before its first page, since little of what V8 takes to
  * compile is given back.
- * @param use what the process is for: the young generation of a runner stays as it is, too, and that of a server, which
- * does the same all day, as fast as it can
+ * @param use what the process is for: the young generation of a runner and of a server stays as it is, too
  */
 export function compileLess(use?: string): void {
   const v8 = process.getBuiltinModule('node:v8') // Loaded late: most processes have ended by then.
-  const less = use === 'server' || Number.parseInt(process.versions.v8, 10) < FIRST_V8 ? [] : LESS
+  const less = Number.parseInt(process.versions.v8, 10) < FIRST_V8 ? [] : LESS
   for (const flag of use === 'run' || use === 'server' ? [...less, STAY_YOUNG] : less) v8.setFlagsFromString(flag)
 }
 
