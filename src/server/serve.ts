@@ -83,13 +83,10 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   })
   await noteUrl(home.db, id, names.origin)
   ready(`${names.origin}/login#${await sessions.newCode()}`)
-  const stackEnds = stack?.run(stop)
-  // Another one that began in the same moment listens here, too.
-  const settle = async () => {
-    if (await olders.isSuperseded([place.port, contentAt.port].flatMap(holdersOf))) superseded.abort()
-    else await olders.leave()
-  }
-  settle().catch((error: unknown) => log.error(messageOf(error)))
+  // Another one that began in the same moment listens here, too: it has the runner, and we leave.
+  if (await olders.isSuperseded([place.port, contentAt.port].flatMap(holdersOf))) superseded.abort()
+  else olders.leave().catch((error: unknown) => log.error(messageOf(error)))
+  const stackEnds = stop.aborted ? undefined : stack?.run(stop)
   await aborted(stop)
   events.end()
   await Promise.all([app.listener.close(LEAVE_MS), content.listener.close(LEAVE_MS), stackEnds])

@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2'
 import { type Asked, INNER } from './asked.ts'
-import { type Attribute, isFrameTag, MOST_OF_FRAME, readTag, TAG_END } from './read-tag.ts'
+import { type Attribute, MOST_OF_FRAME, readTag, TAG_END } from './read-tag.ts'
 
 // A document that a frame has as an attribute is sent by itself, as whoever shows the frame asks for it: at the address
 // of the page that it is in, with the place of the frame's tag in that page. In such a document it is the same again.
@@ -68,11 +68,11 @@ const FRAME = new RegExp(`<(i?frame)(?=${TAG_END})`, 'iy')
 
 function documentAt(text: string, at: number): string | undefined {
   FRAME.lastIndex = at
-  const [whole, kind] = FRAME.exec(text) ?? []
-  if (whole === undefined || kind === undefined || !isFrameTag(kind.toLowerCase())) return undefined
-  const start = at + whole.length
+  const found = FRAME.exec(text)
+  if (!found) return undefined
+  const start = at + found[0].length
   const { attributes, isWhole } = readTag(text, start, Math.min(text.length, start + MOST_OF_FRAME))
-  return isWhole ? frameIn(kind.toLowerCase(), attributes)?.() : undefined
+  return isWhole ? frameIn(found[1]!.toLowerCase(), attributes)?.() : undefined
 }
 
 /** What an attribute says, references replaced. */

@@ -10,7 +10,7 @@ import { bestOf, type Output } from '../../pages/model/outputs.ts'
 import type { SnapshotPage } from '../../pages/model/snapshot.ts'
 import { snapshotPage } from '../../pages/snapshot-page.ts'
 import type { Session } from '../access/sessions.ts'
-import { recordOf, replayAddress } from '../content/replay/availability.ts'
+import { isRecord, recordOf, replayAddress } from '../content/replay/availability.ts'
 import type { App } from '../visit.ts'
 import type { Web } from '../web.ts'
 import { hooksAtWork } from './crawl.ts'
@@ -123,7 +123,7 @@ ${replay}</p>
 function replayLine(web: Web, session: Session, { id, folder, results }: SnapshotPage): Html {
   const isHere = (path: string) => existsSync(join(web.archive.home.dataDir, folder, path))
   const all = results.flatMap(({ plugin, files }) => Object.keys(files).map((name) => `${plugin}/${name}`))
-  const path = recordOf(all.filter((name) => !leadsOut(name)).filter(isHere))
+  const path = recordOf(all.filter((name) => isRecord(name) && !leadsOut(name) && isHere(name)))
   if (path === undefined) return html``
   const replay = replayAddress(web, session, id, path)
   if ('address' in replay)
@@ -134,7 +134,8 @@ function replayLine(web: Web, session: Session, { id, folder, results }: Snapsho
 
 const WHY_OFF = {
   'not installed': html`To replay it: <code>archivebox-ts plugin install replay</code>`,
-  'one host': html`Replay is off: it needs a host for each copy, as <code>CONTENT_URL=https://*.copies.example.org</code>`,
+  'one host': html`Replay is off: it needs a host for each copy, as
+<code>CONTENT_URL=https://*.copies.example.org</code>`,
   'no TLS': html`Replay is off: browsers want HTTPS for it, in <code>CONTENT_URL</code>`,
 }
 

@@ -30,8 +30,7 @@ const RECORD = /\.(?:wacz|warc(?:\.gz)?)$/i
 /** Can a file be replayed, by its name? */
 export const isRecord = (path: string): boolean => RECORD.test(path)
 
-/** The file of a capture that is replayed: a package, which is read in parts, before a WARC. */
-export function recordOf(paths: readonly string[]): string | undefined {
-  const records = paths.filter(isRecord)
+/** The record of a capture that is replayed: a package, which is read in parts, before a WARC. */
+export function recordOf(records: readonly string[]): string | undefined {
   return records.find((path) => /\.wacz$/i.test(path)) ?? records[0]
 }
