@@ -25,7 +25,7 @@ export function routeSchedules(app: App, { archive }: Web): void {
     const next = found.length > rows.length ? rows.at(-1) : undefined
     const none = html`None yet: <code>archivebox-ts schedule add --every day URL</code> makes one.`
     const body = html`<h1>Schedules</h1>
-<p class="dim" id="count" data-live>${many(count, 'schedule')}, the one that is due next first</p>
+<p class="dim" id="count" data-live>${count > 1 ? `${many(count, 'schedule')}, the one that is due next first` : ''}</p>
 ${table({
   ...{ caption: 'Schedules', id: 'schedules', isLive: true, none, rows: rows.map(row) },
   heads: ['What', 'How often', 'Next', 'Status', 'Last crawl'],
