@@ -2,8 +2,9 @@ import { PUBLISHED } from '../../../app/replay/published.ts'
 import { foreign, html } from '../../../pages/html.ts'
 import { href } from '../../../pages/links.ts'
 
-const STYLE = `html, body { height: 100%; margin: 0; font: 0.875rem system-ui, sans-serif }
-body { display: flex; flex-direction: column; overflow: hidden; color-scheme: light dark }
+const STYLE = `html { color-scheme: light dark }
+html, body { height: 100%; margin: 0; font: 0.875rem system-ui, sans-serif }
+body { display: flex; flex-direction: column; overflow: hidden }
 header { padding: 0.25rem 1rem; font-size: 0.75rem; border-bottom: 1px solid #8884 }
 main { flex: 1; min-height: 0; overflow: hidden }
 #said { padding: 2rem; margin: 0 }
