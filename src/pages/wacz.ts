@@ -2,8 +2,8 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { Spool, type Spooled } from '../base/spool.ts'
-import { mergePages, type PageSource } from '../base/wacz/merge.ts'
-import { WaczFile } from '../base/wacz/wacz-file.ts'
+import { mergePages, type PageSource } from '../browse/warc/merge.ts'
+import { WaczFile } from '../browse/warc/wacz-file.ts'
 
 /** Where a page's WARC is, in its folder. */
 const WARC = 'warc/data.warc.gz'

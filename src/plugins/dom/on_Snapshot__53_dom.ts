@@ -1,12 +1,12 @@
 #!/usr/bin/env node
+import { writeWhole } from '../../base/whole-file.ts'
 // The document as the browser has it after all scripts have run.
-import { noteClosedRoots } from '../base/browser/closed-roots.ts'
-import { SERIALIZE } from '../base/browser/page-scripts.ts'
-import { capture } from '../base/browser/with-tab.ts'
-import { evaluateIn, worldOf } from '../base/browser/worlds.ts'
-import { pageForDisk } from '../base/charset.ts'
-import { writeWhole } from '../base/files.ts'
+import { noteClosedRoots } from '../../browse/browser/closed-roots.ts'
+import { SERIALIZE } from '../../browse/browser/page-scripts.ts'
+import { evaluateIn, worldOf } from '../../browse/browser/worlds.ts'
+import { pageForDisk } from '../../browse/html/charset.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
+import { capture } from '../base/with-tab.ts'
 
 export default defineHook(import.meta, {
   plugin: 'dom',

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
+import { writePieces } from '../../base/whole-file.ts'
 // The page as a PDF with its text, an outline from its headings, and tags for screen readers.
-import { UNPIN } from '../base/browser/behaviours/unpin.ts'
-import { UNROLL } from '../base/browser/behaviours/unroll.ts'
-import { readStream } from '../base/browser/read-stream.ts'
-import { captureShown } from '../base/browser/with-tab.ts'
-import { evaluateIn, worldOf } from '../base/browser/worlds.ts'
-import { writePieces } from '../base/files.ts'
+import { UNPIN } from '../../browse/browser/behaviours/unpin.ts'
+import { UNROLL } from '../../browse/browser/behaviours/unroll.ts'
+import { readStream } from '../../browse/browser/read-stream.ts'
+import { evaluateIn, worldOf } from '../../browse/browser/worlds.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
+import { captureShown } from '../base/with-tab.ts'
 
 export default defineHook(import.meta, {
   plugin: 'pdf',

@@ -2,13 +2,13 @@
 // Pictures of the page: the whole of it, what one sees first of a long one, and a small one.
 import { extname } from 'node:path'
 import type { Protocol } from 'devtools-protocol'
-import { FINISH } from '../base/browser/behaviours/finish.ts'
-import { UNROLL } from '../base/browser/behaviours/unroll.ts'
-import { captureShown } from '../base/browser/with-tab.ts'
-import { evaluateIn, worldOf } from '../base/browser/worlds.ts'
-import { writeWhole } from '../base/files.ts'
+import { timeoutSeconds } from '../../base/env-settings.ts'
+import { writeWhole } from '../../base/whole-file.ts'
+import { FINISH } from '../../browse/browser/behaviours/finish.ts'
+import { UNROLL } from '../../browse/browser/behaviours/unroll.ts'
+import { evaluateIn, worldOf } from '../../browse/browser/worlds.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
-import { timeoutSeconds } from '../base/settings.ts'
+import { captureShown } from '../base/with-tab.ts'
 
 /** A picture cannot be taller in Chromium's compositor: a longer page goes on in another one. */
 const MAX_HEIGHT = 16_384
