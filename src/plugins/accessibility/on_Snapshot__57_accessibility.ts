@@ -1,7 +1,7 @@
 #!/usr/bin/env node
+// The page as a screen reader knows it: the browser's accessibility tree.
 import { writeWhole } from '../../base/whole-file.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
-// The page as a screen reader knows it: the browser's accessibility tree.
 import { capture } from '../base/with-tab.ts'
 
 export default defineHook(import.meta, {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { text } from '../../base/env-settings.ts'
 // Asks the Wayback Machine for a copy of its own.
+import { text } from '../../base/env-settings.ts'
 import { AppError } from '../../base/errors.ts'
 import { hasUrlSecrets } from '../../base/url-secrets.ts'
 import { writeWhole } from '../../base/whole-file.ts'

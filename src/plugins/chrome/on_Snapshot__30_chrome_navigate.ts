@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { STATUS_CODES } from 'node:http'
 // The visit of a page, from whose tab the other browser plugins take what they save.
+import { STATUS_CODES } from 'node:http'
 import { AppError } from '../../base/errors.ts'
 import { writeJson } from '../../base/whole-file.ts'
 import { BrowserGone, TabCrashed } from '../../browse/browser/cdp.ts'

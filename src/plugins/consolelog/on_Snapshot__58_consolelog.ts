@@ -1,9 +1,9 @@
 #!/usr/bin/env node
+// What the page said on its console, and the errors of its scripts.
 import { writeWhole } from '../../base/whole-file.ts'
 import { redaction } from '../../browse/persona/credentials.ts'
 import { credentialsFor } from '../../browse/persona/credentials-for.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
-// What the page said on its console, and the errors of its scripts.
 import { capture } from '../base/with-tab.ts'
 
 export default defineHook(import.meta, {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { writeWhole } from '../../base/whole-file.ts'
 // The document as the browser has it after all scripts have run.
+import { writeWhole } from '../../base/whole-file.ts'
 import { noteClosedRoots } from '../../browse/browser/closed-roots.ts'
 import { SERIALIZE } from '../../browse/browser/page-scripts.ts'
 import { evaluateIn, worldOf } from '../../browse/browser/worlds.ts'

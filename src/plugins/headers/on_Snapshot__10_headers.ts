@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { writeJson } from '../../base/whole-file.ts'
 // The redirect chain and the headers of a page, without its body.
+import { writeJson } from '../../base/whole-file.ts'
 import { get } from '../../browse/http/fetch.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { sizeLimit, tooLarge } from '../../base/env-settings.ts'
 // The article as Markdown.
+import { sizeLimit, tooLarge } from '../../base/env-settings.ts'
 import { writeWhole } from '../../base/whole-file.ts'
 import { defineHook, lacking, noResults, succeeded } from '../base/hook.ts'
 import { comesLater, readSibling, siblingRan, staticFile } from '../base/siblings.ts'

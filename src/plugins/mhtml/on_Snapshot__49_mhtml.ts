@@ -1,7 +1,7 @@
 #!/usr/bin/env node
+// The page with all that it shows, in the one-file format of browsers.
 import { sizeLimit, tooLarge } from '../../base/env-settings.ts'
 import { writeWhole } from '../../base/whole-file.ts'
-// The page with all that it shows, in the one-file format of browsers.
 import { sizeOf } from '../../browse/browser/page-parts.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
 import { capture } from '../base/with-tab.ts'

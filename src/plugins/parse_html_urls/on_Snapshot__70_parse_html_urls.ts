@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { count } from '../../base/env-settings.ts'
 // The links of a page, as Snapshot records one level deeper.
+import { count } from '../../base/env-settings.ts'
 import { writeWhole } from '../../base/whole-file.ts'
 import { snapshotDepth } from '../../hooks/result-record.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'

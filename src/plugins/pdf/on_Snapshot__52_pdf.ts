@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { writePieces } from '../../base/whole-file.ts'
 // The page as a PDF with its text, an outline from its headings, and tags for screen readers.
+import { writePieces } from '../../base/whole-file.ts'
 import { UNPIN } from '../../browse/browser/behaviours/unpin.ts'
 import { UNROLL } from '../../browse/browser/behaviours/unroll.ts'
 import { readStream } from '../../browse/browser/read-stream.ts'

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { sizeLimit, tooLarge } from '../../base/env-settings.ts'
 // The article of a page without its surroundings: HTML, text and metadata.
+import { sizeLimit, tooLarge } from '../../base/env-settings.ts'
 import { writeJson, writeWhole } from '../../base/whole-file.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
 import { loadPage } from '../base/page.ts'

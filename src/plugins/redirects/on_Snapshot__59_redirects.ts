@@ -1,7 +1,7 @@
 #!/usr/bin/env node
+// The way from the URL that was asked for to the page.
 import { writeWhole } from '../../base/whole-file.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
-// The way from the URL that was asked for to the page.
 import { capture } from '../base/with-tab.ts'
 
 export default defineHook(import.meta, {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
+// The page with all that it shows, as one HTML file without scripts that opens everywhere and requests nothing.
 import { sizeLimit, sizeText } from '../../base/env-settings.ts'
 import { writePieces } from '../../base/whole-file.ts'
-// The page with all that it shows, as one HTML file without scripts that opens everywhere and requests nothing.
 import { MAX_FILE, partsOf } from '../../browse/browser/page-parts.ts'
 import { singleFile } from '../../browse/browser/single-file.ts'
 import { defineHook, failed, succeeded } from '../base/hook.ts'

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
+// What the visit of the page and our own requests received, as a WARC that replays, with its index.
 import { startDeadline } from '../../base/deadline.ts'
 import { timeoutSeconds } from '../../base/env-settings.ts'
-// What the visit of the page and our own requests received, as a WARC that replays, with its index.
 import { messageOf } from '../../base/errors.ts'
 import { BrowserGone } from '../../browse/browser/cdp.ts'
 import { get } from '../../browse/http/fetch.ts'
