@@ -1,14 +1,13 @@
 import type { Protocol } from 'devtools-protocol'
 import { type Session, unlessGone } from './cdp.ts'
 
-/** In a world of ours: shadow roots that are closed, by their hosts. Those that scripts make are open ones. */
-export const CLOSED_ROOTS = 'globalThis.closedRoots'
-const NOTE = `function () { (${CLOSED_ROOTS} ??= new WeakMap()).set(this.host, this) }`
+/** For the scripts in a world of ours (`../script/world.ts`). Shadow roots that scripts make are open ones. */
+const NOTE = 'function () { (globalThis.closedRoots ??= new WeakMap()).set(this.host, this) }'
 /** How HTML declares one. */
 const DECLARED = 'shadowrootmode\\s*=\\s*["\']?closed'
 
 /**
- * Notes the closed shadow roots of a frame in CLOSED_ROOTS of a world in it, where its HTML declares any: to look for
+ * Notes the closed shadow roots of a frame for a world in it, where its HTML declares any: to look for
  * them costs as much as all of the page. Throws AppError when the frame is gone.
  */
 export async function noteClosedRoots(

@@ -1,16 +1,15 @@
 import type { Session } from './cdp.ts'
-import { PICTURED } from './frame-html.ts'
 
 /**
  * What one sees of an element that shows what its page may not read, as PNG; undefined when it is gone.
- * @param contextId the world in whose list PICTURED it is, and its number there
+ * @param contextId the world in whose list `picturedOfPage` it is, and its number there
  */
 export async function pictureOfElement(
   tab: Pick<Session, 'send'>,
   contextId: number,
   number: number,
 ): Promise<Buffer | undefined> {
-  const { result } = await tab.send('Runtime.evaluate', { contextId, expression: `${PICTURED}[${number}]` })
+  const { result } = await tab.send('Runtime.evaluate', { contextId, expression: `picturedOfPage[${number}]` })
   if (result.objectId === undefined) return undefined
   const { model } = await tab.send('DOM.getBoxModel', { objectId: result.objectId })
   const { cssVisualViewport: view } = await tab.send('Page.getLayoutMetrics')

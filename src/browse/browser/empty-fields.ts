@@ -1,9 +1,8 @@
 import type { Protocol } from 'devtools-protocol'
 import { type Session, unlessGone } from './cdp.ts'
-import { CLOSED_ROOTS, noteClosedRoots } from './closed-roots.ts'
-import { READER } from './reader.ts'
+import { noteClosedRoots } from './closed-roots.ts'
 import type { Tab } from './tab.ts'
-import { evaluateIn, worldOf } from './worlds.ts'
+import { runIn, worldOf } from './worlds.ts'
 
 /** Fields for passwords, also those that are shown, and those that nobody sees: tokens of forms are in them. */
 const SECRET = ['type=password', 'type=hidden', 'autocomplete*=password', 'autocomplete=one-time-code']
@@ -12,26 +11,6 @@ const SECRET = ['type=password', 'type=hidden', 'autocomplete*=password', 'autoc
 
 /** How long a frame may take to answer that has a process of its own. */
 const FRAME_MS = 5_000
-
-/** Takes their values from all documents, shadow roots and templates; to a script that looks they are empty. */
-const EMPTY = `(() => {
-  ${READER}
-  const rootOf = reader(Element, 'shadowRoot')
-  const contentOf = reader(HTMLTemplateElement, 'content')
-  const inside = (root) => {
-    const all = (what) => (root === document ? Document : DocumentFragment).prototype.querySelectorAll.call(root, what)
-    for (const field of all('${SECRET}')) {
-      field.removeAttribute('value')
-      if (field.value) field.value = ''
-    }
-    for (const element of all('*')) {
-      const shadow = rootOf(element) ?? ${CLOSED_ROOTS}?.get(element)
-      if (shadow) inside(shadow)
-      if (element instanceof HTMLTemplateElement) inside(contentOf(element))
-    }
-  }
-  inside(document)
-})()`
 
 /**
  * Empties the fields of a visited page whose values are no copy's business when it was seen by somebody with logins.
@@ -62,7 +41,7 @@ async function emptyIn(session: Pick<Session, 'send'>, frames: readonly Protocol
     const empty = async () => {
       const world = await worldOf(session, frame.id)
       await noteClosedRoots(session, frame, world)
-      await evaluateIn(session, world, EMPTY)
+      await runIn(session, world, 'empty-fields', SECRET)
     }
     // A frame may be gone; without the page itself there is nothing.
     await (at === 0 ? empty() : empty().catch(unlessGone))

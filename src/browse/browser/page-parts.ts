@@ -1,13 +1,13 @@
 import { buffer } from 'node:stream/consumers'
 import type { Protocol } from 'devtools-protocol'
 import { AppError } from '../../base/errors.ts'
+import type { FrameHtml } from '../script/scripts.ts'
 import { type Session, unlessGone } from './cdp.ts'
 import { noteClosedRoots } from './closed-roots.ts'
 import { pictureOfElement } from './element-picture.ts'
-import { FRAME_HTML, FRAMES, type FrameHtml } from './frame-html.ts'
 import { readStream } from './read-stream.ts'
 import { ANSWER_MS, type Tab } from './tab.ts'
-import { evaluateIn, worldOf } from './worlds.ts'
+import { runIn, worldOf } from './worlds.ts'
 
 /** A file that the page shows. */
 export interface PageFile {
@@ -99,7 +99,7 @@ async function frameOf(frameId: string, all: Frames, files: Map<string, PageFile
   const { via, frame } = place
   const contextId = await worldOf(via, frameId)
   await noteClosedRoots(via, frame, contextId)
-  const { html, base, pictured, framing } = await evaluateIn<FrameHtml>(via, contextId, FRAME_HTML)
+  const { html, base, pictured, framing } = await runIn(via, contextId, 'frame-html')
   for (const [number, url] of pictured.entries()) {
     const body = await pictureOfElement(via, contextId, number).catch(unlessGone)
     if (body) files.set(url, { url, type: 'image/png', body })
@@ -120,7 +120,7 @@ async function innerFrame(
   all: Frames,
   files: Map<string, PageFile>,
 ): Promise<PageFrame | undefined> {
-  const { result } = await via.send('Runtime.evaluate', { contextId, expression: `${FRAMES}[${number}]` })
+  const { result } = await via.send('Runtime.evaluate', { contextId, expression: `framesOfPage[${number}]` })
   if (result.objectId === undefined) return undefined
   const { node } = await via.send('DOM.describeNode', { objectId: result.objectId })
   return node.frameId === undefined ? undefined : await frameOf(node.frameId, all, files)

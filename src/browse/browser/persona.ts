@@ -2,9 +2,9 @@ import { text } from '../../base/env-settings.ts'
 import { type Cookie, isExpired } from '../persona/cookie.ts'
 import { credentialsFor } from '../persona/credentials-for.ts'
 import { type HostHeaders, headersFor } from '../persona/headers.ts'
-import type { OriginStorage } from '../persona/storage.ts'
 import type { RequestContext } from '../request-context.ts'
 import { BrowserGone, type Cdp, type Session } from './cdp.ts'
+import { inPage } from './in-page.ts'
 import { languagesIn } from './languages.ts'
 import type { TabSetup } from './tab-setup.ts'
 
@@ -18,11 +18,15 @@ export async function personaDress(
   const { cookies, headers, origins } = await credentialsFor(context)
   const [language] = languagesIn(context.env['CHROME_LANGUAGE'])
   const timezoneId = text(context.env, 'CHROME_TIMEZONE')
-  // All is sent at once: a frame with a process of its own waits for what was sent when it began.
+  // In a world of its own no page can read what fills its storage. All is sent at once: a
+  // frame with a process of its own waits for what was sent when it began.
   const dressed = ({ send }: Session) =>
     Promise.all([
       origins.length > 0 &&
-        send('Page.addScriptToEvaluateOnNewDocument', { source: FILL(origins), worldName: 'persona' }),
+        send('Page.addScriptToEvaluateOnNewDocument', {
+          source: inPage('fill-storage', origins),
+          worldName: 'persona',
+        }),
       language !== undefined && send('Emulation.setLocaleOverride', { locale: language }),
       timezoneId !== undefined && send('Emulation.setTimezoneOverride', { timezoneId }),
     ])
@@ -90,12 +94,3 @@ async function sendHeaders(session: Session, headers: HostHeaders): Promise<void
   })
   await session.send('Fetch.enable', { patterns: [{ urlPattern: 'http*' }] })
 }
-
-/** Fills the storage of an origin before its page looks, in a world of its own: no page can read the script. */
-const FILL = (origins: readonly OriginStorage[]) => `(() => {
-  const all = ${JSON.stringify(Object.fromEntries(origins.map(({ origin, localStorage }) => [origin, localStorage])))}
-  try {
-    for (const { name, value } of all[location.origin] ?? [])
-      if (localStorage.getItem(name) === null) localStorage.setItem(name, value)
-  } catch {}
-})()`

@@ -1,10 +1,8 @@
 import type { Protocol } from 'devtools-protocol'
-import { HIDE_OVERLAYS } from './behaviours/overlays.ts'
 import { type Session, unlessGone } from './cdp.ts'
 import { consentSelectors } from './consent-list.ts'
-import { SETTLE } from './page-scripts.ts'
 import { ANSWER_MS, type Tab } from './tab.ts'
-import { evaluateIn, worldOf } from './worlds.ts'
+import { runIn, worldOf } from './worlds.ts'
 
 export interface Showing {
   readonly hides: boolean
@@ -17,8 +15,8 @@ const MAX_FRAMES = 20
 const LATE_MS = 500
 
 /**
- * Has a loaded page and its frames show all that they have, in at most `ms` milliseconds each: see `behaviours/`.
- * Throws AppError when its document is gone meanwhile.
+ * Has a loaded page and its frames show all that they have, in at most `ms` milliseconds each: see
+ * `../script/settle.ts`. Throws AppError when its document is gone meanwhile.
  * @param how `hides` what covers it; `presses` buttons
  * @returns selectors of the overlays that were hidden
  */
@@ -30,15 +28,14 @@ export async function showAll(tab: Tab, ms: number, { hides, presses }: Showing)
   const inner = tab.inner.frames.map((frame) => tab.within(framesOf(frame), ANSWER_MS).catch(unlessGone))
   const frames = [...others, ...(await Promise.all(inner)).flatMap((some) => some ?? [])].slice(0, MAX_FRAMES - 1)
   const world = await worldOf(session, page.frame.id)
-  const hide = async () =>
-    hides ? await evaluateIn<string[]>(session, world, HIDE_OVERLAYS(consentSelectors(page.frame.url))) : []
+  const hide = async () => (hides ? await runIn(session, world, 'hide-overlays', consentSelectors(page.frame.url)) : [])
   await hide() // A lock on scrolling must not be in the way, and some banners come late.
   const settle = async ({ session, frame }: Placed) =>
-    await evaluateIn(session, await worldOf(session, frame.id), SETTLE(ms, presses))
+    await runIn(session, await worldOf(session, frame.id), 'settle', ms, presses)
   // One that is busy with itself does not keep the page waiting.
   const inFrame = async (placed: Placed) => await tab.within(settle(placed), ms + LATE_MS)
   await Promise.all([
-    evaluateIn(session, world, SETTLE(ms, presses)),
+    runIn(session, world, 'settle', ms, presses),
     ...frames.map((frame) => inFrame(frame).catch(unlessGone)),
   ])
   return await hide()

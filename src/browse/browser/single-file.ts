@@ -18,7 +18,7 @@ import {
   textOf,
 } from '../inert/tree.ts'
 import { DataUrls } from './data-urls.ts'
-import { FRAME_MARK } from './frame-html.ts'
+import { FRAME_MARK } from './frame-mark.ts'
 import type { PageFile, PageFrame, PageParts } from './page-parts.ts'
 
 /** Nothing is requested, and nothing runs, when the file is opened. */

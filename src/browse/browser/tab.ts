@@ -5,11 +5,11 @@ import { AddressFilter } from '../network/address-filter.ts'
 import { AnswerRefused, Cdp, type Session, TabCrashed } from './cdp.ts'
 import { type ConsoleLog, collectConsole } from './console.ts'
 import { dismissDialogs } from './dialogs.ts'
+import { inPage } from './in-page.ts'
 import { ATTACH, InnerTargets } from './inner-targets.ts'
 import { languagesIn } from './languages.ts'
 import { MainDocument } from './main-document.ts'
 import { NetworkActivity } from './network-activity.ts'
-import { BEFORE_SCRIPTS } from './page-scripts.ts'
 import type { TabIds, TabSetup } from './tab-setup.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -169,4 +169,5 @@ export class Tab {
   }
 }
 
-const beforeScripts = ({ send }: Session) => send('Page.addScriptToEvaluateOnNewDocument', { source: BEFORE_SCRIPTS })
+const beforeScripts = ({ send }: Session) =>
+  send('Page.addScriptToEvaluateOnNewDocument', { source: inPage('before-scripts') })

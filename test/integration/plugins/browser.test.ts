@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { HIDE_OVERLAYS } from '../../../src/browse/browser/behaviours/overlays.ts'
 import { Cdp } from '../../../src/browse/browser/cdp.ts'
 import { guardBrowser } from '../../../src/browse/browser/guard.ts'
+import { inPage } from '../../../src/browse/browser/in-page.ts'
 import { launchBrowser, type RunningBrowser } from '../../../src/browse/browser/launch.ts'
 import { Tab } from '../../../src/browse/browser/tab.ts'
 import { visitPage } from '../../../src/browse/browser/visit-page.ts'
@@ -175,7 +175,7 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
     const tab = await Tab.open(browser.relay.endpoint, {}, async () => {})
     const seen = { CHROME_HIDE_OVERLAYS: 'False', CHROME_SETTLE_TIMEOUT: '1' }
     await visitPage(tab, `${site.url}/crowds`, seen, PATIENCE_MS, false)
-    expect(await tab.evaluate(HIDE_OVERLAYS([]))).toEqual(['#banner'])
+    expect(await tab.evaluate(inPage('hide-overlays', []))).toEqual(['#banner'])
     await tab.close()
   })
 

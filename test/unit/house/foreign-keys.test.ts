@@ -37,7 +37,7 @@ describe('a key from elsewhere', () => {
   afterAll(() => api.close())
 
   it('is looked up in a Map, or by `own`: nothing that is only a string is the index of an object', () => {
-    const projects = ['tsconfig.json', 'src/pages/script/tsconfig.json'].map((name) => join(ROOT, name))
+    const projects = ['.', 'src/pages/script', 'src/browse/script'].map((name) => join(ROOT, name, 'tsconfig.json'))
     const snapshot = api.updateSnapshot({ openProjects: projects })
     const wrong: string[] = []
     const stale = new Set(MAY)

@@ -98,6 +98,16 @@ describe('imports', () => {
     expect(edges.filter(({ from, to }) => isScript(to) && !isScript(from)).map(written)).toEqual([])
   })
 
+  it('of what runs in a page that is visited stay there; what it takes and gives is known outside', () => {
+    const isScript = (file: string) => file.startsWith('browse/script/')
+    const [types, shared] = ['browse/script/scripts.ts', ['browse/persona/storage.ts', 'browse/browser/frame-mark.ts']]
+    const wrong = edges.filter(({ from, to }) =>
+      isScript(from) ? !isScript(to) && !shared.includes(to) : isScript(to) && to !== types,
+    )
+    expect(edges.filter(({ to }) => isScript(to)).length).toBeGreaterThan(20)
+    expect(wrong.map(written)).toEqual([])
+  })
+
   it('of what only ArchiveBox’s suite needs lead from hooks to it, never back', () => {
     const isUpstream = (file: string) => file.startsWith('hooks/upstream/')
     const touching = edges.filter(({ from, to }) => roomOf(from) === 'hooks' && isUpstream(to) !== isUpstream(from))
