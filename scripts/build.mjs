@@ -5,7 +5,7 @@ import { chmodSync, cpSync, existsSync, globSync, readdirSync, readFileSync, rmS
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import { BUILT_IN, HOOKS, LIBRARY, MAIN, PAGE_SCRIPTS, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
+import { BUILT_IN, HOOKS, IN_PAGE, LIBRARY, MAIN, PAGE_SCRIPTS, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const out = join(root, 'dist')
@@ -56,11 +56,14 @@ async function bundle(input, dir, { format, whole = false }) {
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
 }
 
-/** Bundles a script of the pages into one file, as browsers load from a disk, too. */
-async function bundlePageScript(source, file) {
+/**
+ * Bundles a script for browsers into one file, as they load from a disk, too.
+ * @param name of the variable for what it exports, if it does
+ */
+async function bundleScript(source, file, name) {
   const input = join(root, source)
   const build = await rolldown({ input, platform: 'browser', logLevel: 'warn', tsconfig: false })
-  await build.write({ file, format: 'iife', minify: { compress: false, mangle: false, codegen: MINIFIED } })
+  await build.write({ file, format: 'iife', name, minify: { compress: false, mangle: false, codegen: MINIFIED } })
   await build.close()
 }
 
@@ -197,8 +200,9 @@ for (const [from, to] of [
 ]) {
   if (existsSync(join(root, from))) cpSync(join(root, from), join(out, to), { recursive: true })
 }
-for (const [name, source] of Object.entries(PAGE_SCRIPTS))
-  await bundlePageScript(source, join(out, 'pages', `${name}.js`))
+for (const [name, source] of Object.entries(PAGE_SCRIPTS)) await bundleScript(source, join(out, 'pages', `${name}.js`))
+for (const source of IN_PAGE)
+  await bundleScript(source, join(out, 'in-page', `${basename(source, '.ts')}.js`), 'script')
 removeStale('*', join(out, 'migrations'), readdirSync(join(root, 'src/db/migrations')))
 // The verbs as completion knows them.
 const { commandTree } = await import('../src/cli/program.ts')

@@ -1,10 +1,11 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Writable } from 'node:stream'
+import { PAGE_WARC } from '../base/crawl-wacz.ts'
 import { Spool, type Spooled } from '../base/spool.ts'
-import { PAGE_WARC } from '../base/wacz/crawl-wacz.ts'
-import { mergePages, type PageSource } from '../base/wacz/merge.ts'
-import { WaczFile } from '../base/wacz/wacz-file.ts'
+
+import { mergePages, type PageSource } from '../browse/warc/merge.ts'
+import { WaczFile } from '../browse/warc/wacz-file.ts'
 
 /** A page as the database has it. */
 interface Page {

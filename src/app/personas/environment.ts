@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { strongest, type Texts } from '../../base/config.ts'
-import type { Persona } from '../../base/persona/persona.ts'
+import type { Persona } from '../../browse/persona/persona.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { resolvedTexts } from '../../hooks/resolved.ts'
 import type { Configured } from '../archive.ts'
