@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { memoryPageBytes } from '../../base/memory-page.ts'
-import type { RunningBrowser } from './launch.ts'
 import { lacksSharedMemory } from './shared-memory.ts'
+import type { RunningBrowser } from './start-browser.ts'
 
 const LOOK_MS = 2_000
 /** A process that somebody has stopped may be on its way on. */
