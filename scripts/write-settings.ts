@@ -1,9 +1,9 @@
-// Writes the table of all settings into README.md, as the schema has them.
+// Writes the table of all settings into docs/settings.md, as the schema has them.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PLUGIN_SETTINGS, SETTINGS, type Setting } from '../src/base/config.ts'
 
-const file = join(import.meta.dirname, '..', 'README.md')
+const file = join(import.meta.dirname, '..', 'docs', 'settings.md')
 const TABLE = /^\| setting \|.*?(?=\n\n)/ms
 
 /** Every setting under the name that people read. */
@@ -12,7 +12,7 @@ export const ALL_SETTINGS: Readonly<Record<string, Setting>> = {
   ...Object.fromEntries(Object.entries(PLUGIN_SETTINGS).map(([last, setting]) => [`<PLUGIN>_${last}`, setting])),
 }
 
-/** The README with the table as the schema has it. */
+/** A text with the table as the schema has it. */
 export function withSettings(text: string): string {
   const code = (words: string) => (/^[\w./]+$/.test(words) ? `\`${words}\`` : words)
   const rows = Object.entries(ALL_SETTINGS).map(([name, { option, kind, standard, standardIs, by, means }]) => [
