@@ -6,6 +6,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { BUILT_IN, HOOKS, LIBRARY, MAIN, PAGE_SCRIPTS, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
+import { keepLines } from './line-map.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const out = join(root, 'dist')
@@ -14,10 +15,14 @@ const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).ver
 /** As large as the rest of the host together, and needed for few pages: a module of its own, also for the host. */
 const PDFJS = 'unpdf/pdfjs'
 
-const MINIFIED = { removeWhitespace: true }
+/** In ASCII: one other character would double the memory of the whole file. */
+const MINIFIED = { removeWhitespace: true, asciiOnly: true }
 
-/** Bundles `input` (output name -> source) into `dir`; answers with the source files that went in. */
-async function bundle(input, dir, { format, whole = false }) {
+/**
+ * Bundles `input` (output name -> source) into `dir`; answers with the source files that went in.
+ * @param before how many lines will be put before each bundle
+ */
+async function bundle(input, dir, { format, whole = false, before = 0 }) {
   const build = await rolldown({
     input,
     cwd: root,
@@ -29,6 +34,10 @@ async function bundle(input, dir, { format, whole = false }) {
           const found = WHEN_NEEDED.find((one) => one.id === id && one.importer.test(importer))
           return found ? join(root, found.file) : null
         },
+      },
+      {
+        name: 'ascii',
+        transform: (text, id) => (id.startsWith(join(root, 'src')) ? { code: inAscii(text), map: null } : null),
       },
       { name: 'built-in-hooks', load: (id) => (id === join(root, BUILT_IN) ? builtIn() : null) },
       {
@@ -49,10 +58,13 @@ async function bundle(input, dir, { format, whole = false }) {
     entryFileNames: '[name].js',
     chunkFileNames: 'base/[name]-[hash].js',
     codeSplitting: !whole,
+    sourcemap: true,
+    sourcemapExcludeSources: true,
     dynamicImportInCjs: !whole, // What main.js loads as a script has no import().
     minify: { compress: false, mangle: false, codegen: MINIFIED },
   })
   await build.close()
+  for (const { fileName } of output) if (fileName.endsWith('.map')) keepLines(join(dir, fileName), root, before)
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
 }
 
@@ -77,27 +89,26 @@ function builtIn() {
 /** Of Node's own modules those that few processes need: to load all of them takes a quarter of a start. */
 const RARE = 'child_process|crypto|dns|dns/promises|fs/promises|http|http2|perf_hooks|readline|v8|worker_threads|zlib'
 const RARELY =
-  'const __rarely=(name)=>new Proxy({},{get:(_,key)=>{const all=process.getBuiltinModule(name);' +
+  'const _rarely=(name)=>new Proxy({},{get:(_,key)=>{const all=process.getBuiltinModule(name);' +
   'return key==="default"?all:all[key]}});'
 
-/**
- * Has a whole program load rare modules when they are used first: in one file the imports of all parts come first.
- */
+/** Has a whole program load rare modules when they are used first: in one file the imports of all parts come first. */
 function loadRarely(text) {
   const rare = new RegExp(`(let|const) (\\w+)=require\\("(?:node:)?(${RARE})"\\);(?:\\2=__toESM\\(\\2,1\\);)?`, 'g')
-  return RARELY + text.replace(rare, '$1 $2=__rarely("$3");')
+  return text.replace(rare, (all, word, name, module) => `${word} ${name}=_rarely("${module}");`.padEnd(all.length))
 }
 
-/**
- * Escapes the other characters, templates' too, which rolldown leaves: one would double the memory of the whole file.
- */
+/** Escapes the other characters, also where the bundler may not: in templates with a tag. */
 function inAscii(text) {
   return text.replace(/[^\0-\x7f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** What `loadCompiled` calls: in the wrapper that Node itself would put around it, so that it need not be copied. */
+/**
+ * What `loadCompiled` calls: in the wrapper that Node itself would put around it, so that it need not be copied. In a
+ * line of its own, since the map of the text counts its columns.
+ */
 function asFunction(text) {
-  return `(function (exports, require, module, __filename, __dirname) {${text}\n})`
+  return `(function (exports, require, module, __filename, __dirname) {${RARELY}\n${text}\n})`
 }
 
 /** The licence texts of the packages whose code is inside the bundles. */
@@ -161,9 +172,9 @@ rmSync(join(out, '.compile-cache'), { recursive: true, force: true })
 // stays small.
 const modules = []
 for (const [name, source] of Object.entries(WHOLE)) {
-  modules.push(...(await bundle({ [name]: source }, out, { format: 'cjs', whole: true })))
+  modules.push(...(await bundle({ [name]: source }, out, { format: 'cjs', whole: true, before: 1 })))
   const file = join(out, `${name}.js`)
-  writeFileSync(file, asFunction(inAscii(loadRarely(readFileSync(file, 'utf8')))))
+  writeFileSync(file, asFunction(loadRarely(readFileSync(file, 'utf8'))))
 }
 for (const [name, source] of Object.entries(MAIN))
   modules.push(...(await bundle({ [name]: source }, out, { format: 'cjs', whole: true })))

@@ -6,6 +6,7 @@ import { basename, dirname, join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
 import { hasLogins } from '../../base/persona/has-logins.ts'
 import { isProcessFolder, makeShortFolder, PROFILES, processFolderOf, shortFolderOf } from '../../base/short-folder.ts'
+import { showSourceLines } from '../../base/start/source-lines.ts'
 import { browserNetwork } from '../base/browser/browser-network.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../base/browser/find-browser.ts'
 import { endBrowser, guardBrowser } from '../base/browser/guard.ts'
@@ -30,6 +31,7 @@ const profiles = join(folder, PROFILES)
 const remove = (each: string) => rmSync(each, { recursive: true, force: true, maxRetries: 5 })
 const clean = () => [profiles, short].map(remove)
 
+showSourceLines()
 let running: RunningBrowser | undefined
 let isOver = false
 const over = Promise.withResolvers<void>()
