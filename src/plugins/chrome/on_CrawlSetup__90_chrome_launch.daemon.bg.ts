@@ -6,6 +6,7 @@ import { basename, dirname, join } from 'node:path'
 import { sizeLimit } from '../../base/env-settings.ts'
 import { messageOf } from '../../base/errors.ts'
 import { isProcessFolder, makeShortFolder, PROFILES, processFolderOf, shortFolderOf } from '../../base/short-folder.ts'
+import { showSourceLines } from '../../base/start/source-lines.ts'
 import { writeWhole } from '../../base/whole-file.ts'
 import { browserNetwork } from '../../browse/browser/browser-network.ts'
 import { findBrowser, NO_BROWSER_FOUND } from '../../browse/browser/find-browser.ts'
@@ -31,6 +32,7 @@ const profiles = join(folder, PROFILES)
 const remove = (each: string) => rmSync(each, { recursive: true, force: true, maxRetries: 5 })
 const clean = () => [profiles, short].map(remove)
 
+showSourceLines()
 let running: RunningBrowser | undefined
 let isOver = false
 const over = Promise.withResolvers<void>()

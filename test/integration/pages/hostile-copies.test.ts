@@ -140,7 +140,13 @@ describe.skipIf(noBrowser || noPackage)(`copies of hostile pages ${noBrowser}${n
     const page: SnapshotPage = {
       ...{ id: '0199-id', folder: name, url: 'http://example.com/', title: name, outcome: 'archived', cause: null },
       ...{ httpStatus: 200, sealedAt: new Date(), depth: 0, tags: [], notes: null, bookmarkedAt: null, urlHash: '' },
-      ...{ crawl: { id: '0199-crawl', folder: 'crawl' }, isCopied: false, results: [], outputs: outputsOf(made) },
+      ...{
+        crawl: { id: '0199-crawl', folder: 'crawl' },
+        isCopied: false,
+        hashes: undefined,
+        results: [],
+        outputs: outputsOf(made),
+      },
     }
     write(`${name}/index.html`, snapshotPage(page, onDisk(dir, name)))
   }

@@ -1,8 +1,18 @@
 import { closeSync, constants, copyFileSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { mimeOf } from '../../base/mime.ts'
-import type { Printed } from '../../hooks/records.ts'
-import type { WorkTree } from '../../hooks/work-tree.ts'
+
+/** The work tree of a page. */
+interface Tree {
+  readonly work: string
+  dirFor(plugin: string): string
+}
+
+/** What a hook has printed: text, or the file that it is in. */
+interface Printed {
+  readonly logs: { readonly stdout: string }
+  readonly stdout?: string | undefined
+}
 
 const STATICFILE = 'staticfile'
 const HEAD_BYTES = 1024
@@ -16,7 +26,7 @@ const BEGINS_LIKE_A_PAGE = /^\s*<(!doctype\s+html|html)\b/i
  * of a PDF, Chrome hands out the page of its viewer, and the others are to save the PDF itself.
  * @param said the file that the plugin names, below the page's folder
  */
-export function keepStaticfileLog(tree: WorkTree, plugin: string, { logs, stdout }: Printed, said: string): void {
+export function keepStaticfileLog(tree: Tree, plugin: string, { logs, stdout }: Printed, said: string): void {
   if (plugin !== STATICFILE) return
   dropStaticfileLog(tree, plugin) // The hook may have put a link there.
   if (isPageByMistake(join(tree.work, said))) return
@@ -25,11 +35,11 @@ export function keepStaticfileLog(tree: WorkTree, plugin: string, { logs, stdout
 }
 
 /** Removes it before the plugin's files are published. */
-export function dropStaticfileLog(tree: WorkTree, plugin: string): void {
+export function dropStaticfileLog(tree: Tree, plugin: string): void {
   if (plugin === STATICFILE) rmSync(placeIn(tree), { recursive: true, force: true })
 }
 
-const placeIn = (tree: WorkTree) => join(tree.dirFor(STATICFILE), 'stdout.log')
+const placeIn = (tree: Tree) => join(tree.dirFor(STATICFILE), 'stdout.log')
 
 /** Does a file begin like a page although its name says that it is something else? */
 function isPageByMistake(file: string): boolean {

@@ -1,17 +1,16 @@
 import { spawn } from 'node:child_process'
-import { readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EXIT_CODES } from '../../../src/cli/exit-codes.ts'
+import { readDoc, SHOWN_COMMANDS } from '../../support/docs.ts'
 import { newFolder } from '../../support/homes.ts'
 import { killAll, processesOf } from '../../support/processes.ts'
 import { allIsRead, NODE, PROGRAM, ROOT } from '../../support/program.ts'
 import { type Site, startSite } from '../../support/site.ts'
 
-// Every command that the README shows, in its order, on one data dir, as a reader would type them. The site that they
-// name is served here.
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
-const commands = [...README.matchAll(/```sh\n(.*?)```/gs)].flatMap((block) => block[1]!.split('\n')).filter(Boolean)
+// Every command that README and docs show, in their order, on one data dir, as a reader would type them. The site that
+// they name is served here.
 /** This very run; commands that answer with another code than 0, and why. */
 const ITSELF = 'npm test'
 const OTHER_CODES: Readonly<Record<string, number>> = {
@@ -20,7 +19,7 @@ const OTHER_CODES: Readonly<Record<string, number>> = {
   'npx archivebox-ts server link': 1,
 } // No runner lives, and no server.
 
-describe('the README', () => {
+describe('README and docs', () => {
   let site: Site
   let folder = ''
   beforeAll(async () => {
@@ -35,16 +34,16 @@ describe('the README', () => {
     expect(left).toEqual([])
   })
 
-  it('shows commands', () => {
-    expect(commands.length).toBeGreaterThan(15)
-    expect(commands).toContain(ITSELF)
+  it('show commands', () => {
+    expect(SHOWN_COMMANDS.length).toBeGreaterThan(15)
+    expect(SHOWN_COMMANDS).toContain(ITSELF)
   })
 
-  it.each(EXIT_CODES)('says of exit code %i what --help says of it', (code, means) => {
-    expect(README).toContain(`\n| ${code} | ${means} |\n`)
+  it.each(EXIT_CODES)('say of exit code %i what --help says of it', (code, means) => {
+    expect(readDoc('docs/exit-codes.md')).toContain(`\n| ${code} | ${means} |\n`)
   })
 
-  it.each(commands.filter((command) => command !== ITSELF))('%s', async (command) => {
+  it.each(SHOWN_COMMANDS.filter((command) => command !== ITSELF))('%s', async (command) => {
     const { code, output } = await shell(
       command
         .replaceAll('https://example.com', site.url)
