@@ -19,31 +19,31 @@ import type { Browser } from '../../plugins/base/browser/packaged.ts'
 import { Relay } from '../../plugins/base/browser/relay.ts'
 import { memoryArguments } from '../../plugins/base/browser/shared-memory.ts'
 
-/** Browsers that can show a window, by their names in PATH. */
+/** Browsers that can open a window, by their names in PATH. */
 const WITH_WINDOW = ['google-chrome', 'google-chrome-stable', 'chromium', 'chromium-browser']
 const START_MS = 30_000
 const END_MS = 5_000
 const LOAD_MS = 15_000
 const LAST_WORDS = 4_000
 
-/** A browser in which a person does something. */
+/** A browser that a person uses. */
 export interface OwnBrowser {
   readonly cdp: Cdp
-  /** `127.0.0.1:PORT`, where the DevTools of another browser find one without a window. */
+  /** `127.0.0.1:PORT`, where the DevTools of another browser find a browser without a window. */
   readonly address: string | undefined
   readonly ended: Promise<void>
   close(): Promise<void>
 }
 
-/** Can a window be seen here? */
+/** Whether a window can be seen here. */
 export function hasDisplay(env: Texts): boolean {
   return process.platform === 'darwin' || Boolean(env['DISPLAY'] || env['WAYLAND_DISPLAY'])
 }
 
 /**
- * Starts a browser with this profile. It ends with us, however that happens: its pipe breaks then.
+ * Starts a browser with this profile. It ends with us, however that happens: its pipe breaks then. Throws AppError when
+ * there is none, or it does not start.
  * @param shown in a window, which the packaged browser does not have; else without one
- * Throws AppError when there is none, or it does not start.
  */
 export async function startBrowser(env: Texts, profile: string, shown: boolean): Promise<OwnBrowser> {
   const named = shown && !env['CHROME_BINARY'] ? WITH_WINDOW.find((name) => findProgram(name, env['PATH'])) : undefined
@@ -57,8 +57,8 @@ export async function startBrowser(env: Texts, profile: string, shown: boolean):
 }
 
 /**
- * Goes to a page in the browser's window, and waits until it has loaded, but no longer than a quarter of a minute, or
- * until the signal aborts. Throws AppError when nobody answers there.
+ * Opens a page in the browser's window, and waits until it has loaded, but at most a quarter of a minute, or until the
+ * signal aborts. Throws AppError when nobody answers there.
  */
 export async function openPage({ cdp }: OwnBrowser, url: string, signal: AbortSignal): Promise<void> {
   const { targetInfos } = await cdp.send('Target.getTargets')
@@ -104,7 +104,7 @@ async function start(browser: Browser, args: readonly string[], profile: string,
     throw error
   })
   let hasLeft = false
-  // Once: by then, another one may have been started without a sandbox, whose sockets lie there, too.
+  // Once: later, another one may have been started without a sandbox, whose sockets are there, too.
   const left = () => {
     if (hasLeft) return
     hasLeft = true
@@ -116,7 +116,7 @@ async function start(browser: Browser, args: readonly string[], profile: string,
   const address = Promise.withResolvers<string | undefined>()
   const failed = Promise.withResolvers<never>()
   const fail = (why: string) => {
-    const hint = shown ? { hint: 'without a window: archivebox-ts persona login --remote NAME URL' } : {}
+    const hint = shown ? { hint: 'to log in without a window: archivebox-ts persona login --remote NAME URL' } : {}
     failed.reject(new AppError(`the browser did not start: ${why} (${browser.program})`, hint))
   }
   failed.promise.catch(() => {}) // It may end long after its start.
@@ -149,9 +149,9 @@ async function start(browser: Browser, args: readonly string[], profile: string,
 /** Locale, display and the like; nothing of ours. */
 const surroundings = () => Object.fromEntries(Object.entries(ENVIRONMENT).filter(([name]) => isForEveryHook(name, [])))
 
-/** The line in which it says why: what follows on a missing sandbox is a stack. */
+/** The line that gives the reason: after a missing sandbox a stack follows. */
 function tellingLine(words: string): string {
   const lines = words.trim().split('\n')
   const telling = lines.find((line) => NO_SANDBOX.test(line)) ?? lines.at(-1)
-  return telling?.replace(/^\[[^\]]*\]\s*/, '') || 'it said nothing'
+  return telling?.replace(/^\[[^\]]*\]\s*/, '') || 'it printed nothing'
 }

@@ -4,7 +4,7 @@ import type { Persona } from '../../base/persona/persona.ts'
 import { mergedStorage, type OriginStorage } from '../../base/persona/storage.ts'
 import { replaceFile } from '../../base/replace-file.ts'
 
-/** Writes a persona's cookies, and the storage of origins: those that it knew and that are not named here stay. */
+/** Writes a persona's cookies, and the storage of these origins; that of other known origins stays. */
 export function saveLogins(
   { files, origins }: Pick<Persona, 'files' | 'origins'>,
   cookies: readonly Cookie[],

@@ -28,11 +28,11 @@ import { printJson, terminal, terminalSink } from '../terminal.ts'
 import { here, named } from './plugin.ts'
 
 const READY_POLL_MS = 25
-/** A shell's way to tell a signal. */
+/** The exit codes of a shell for signals begin here. */
 const SIGNALLED = 128
 /** The last one comes when the terminal is closed. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-/** What `timeout` answers. */
+/** The exit code of `timeout`. */
 const LATE = 124
 
 export interface PluginRunOptions {
@@ -41,9 +41,9 @@ export interface PluginRunOptions {
 }
 
 /**
- * `plugin run NAME URL`: runs the hooks of a plugin, and of those that it requires, in a folder of their own:
- * neither the database nor the archive is touched. Records go to stdout, all else to stderr; the exit code is that of
- * its last hook that failed.
+ * `plugin run NAME URL`: runs the hooks of a plugin, and of those that it requires, in a separate folder: neither the
+ * database nor the archive is touched. Records go to stdout, everything else to stderr. The exit code is that of the
+ * plugin's last failed hook.
  */
 export async function pluginRun(asked: Asked, name: string, given: string, verb: PluginRunOptions): Promise<number> {
   const refuse = refusing(asked.problems)
@@ -81,7 +81,7 @@ export async function pluginRun(asked: Asked, name: string, given: string, verb:
   return trial.interrupted ? EXIT.interrupted : trial.exitCodeOf(name)
 }
 
-/** Hooks that run by hand, one after another, background ones beside them. */
+/** Hooks that run by hand, one after another; background ones alongside. */
 class Trial {
   readonly #folder: string
   readonly #settings: Readonly<Record<string, string | undefined>>
@@ -107,12 +107,12 @@ class Trial {
     return this.#force.signal.aborted
   }
 
-  /** The code of the last hook of this plugin that failed, else 0. */
+  /** The exit code of the last failed hook of this plugin, else 0. */
   exitCodeOf(plugin: string): number {
     return this.#codes.findLast(([of, code]) => of === plugin && code !== 0)?.[1] ?? 0
   }
 
-  /** Runs a foreground hook to its end; a background hook until it has printed something, and on beside the others. */
+  /** Runs a foreground hook to its end; a background hook until it prints something, and from then on alongside. */
   async run(event: 'CrawlSetup' | 'Snapshot', hook: Hook): Promise<void> {
     if (this.interrupted) return
     const { crawlDir, snapDir } = this.#target
@@ -129,7 +129,7 @@ class Trial {
     }
   }
 
-  /** Ends the background hooks as at the end of a page. */
+  /** Ends the background hooks, as at the end of a page. */
   async end(): Promise<void> {
     const budget = { capMs: Number.POSITIVE_INFINITY, over: this.#force.signal }
     const log = new Log('plugin', terminalSink('warn'))
@@ -148,7 +148,7 @@ class Trial {
     const isReady = () => isOver || this.interrupted || statSync(running.logs.stdout).size > 0
     while (!isReady() && performance.now() < limit) await sleep(READY_POLL_MS)
     this.#background.push(running)
-    if (!isOver) terminal.say(onStderr.dim(`${running.hook.name} runs in the background`))
+    if (!isOver) terminal.say(onStderr.dim(`${running.hook.name} continues in the background`))
   }
 
   async #toItsEnd(running: RunningHook): Promise<void> {
@@ -178,21 +178,21 @@ class Trial {
   }
 }
 
-/** How a background hook has ended that we asked to end. */
+/** How a background hook ended after we asked it to. */
 function afterAsking(exit: Exit, killed: boolean): Exit {
   if (killed) return { ...exit, error: 'killed: it did not end when it was asked to' }
   if (exit.error || exit.code === 0 || !endedAsAsked(exit)) return exit
   return { code: 0, signal: null, error: 'ended when it was asked to' }
 }
 
-/** `<NAME>_BINARY` for the programs that hooks require; those that are not here are said. */
+/** `<NAME>_BINARY` for the programs that hooks require; those that are not here are reported. */
 async function programsFor(hooks: readonly Hook[], texts: HookSettings): Promise<HookSettings> {
   const { moduleOf } = askingOnce(texts)
   const paths: Record<string, string> = {}
   const found: string[] = []
   for (const wanted of wantedBy(hooks, texts)) {
     const place = searchFiles(wanted, texts) ?? (await moduleOf?.(wanted).catch(() => undefined))
-    if (!place) terminal.say(`${onStderr.yellow('careful:')} ${notFound(wanted)}`)
+    if (!place) terminal.say(`${onStderr.yellow('warning:')} ${notFound(wanted)}`)
     else found.push(place.abspath)
     if (place && wanted.binary.setting) put(paths, wanted.binary.setting, place.abspath)
   }
