@@ -1,2 +1,2 @@
-/** Where the WACZ of a crawl lies in its folder. */
+/** The path of a crawl's WACZ in its folder. */
 export const CRAWL_WACZ = 'wacz/crawl.wacz'
