@@ -1,22 +1,22 @@
 import type { FilterWords } from '../../app/records/filters.ts'
 
-/** What an address says of a list: its filters, how it is shown, and where it begins. */
+/** What an address tells of a list: its filters, its view, and where it begins. */
 export interface AskedList {
-  /** What was typed, by the names of the fields; nothing that is empty. */
+  /** What was typed, by the names of the fields; without empty ones. */
   readonly typed: Readonly<Partial<Record<Field, string>>>
   readonly isGrid: boolean
   /** The row after which it begins. */
   readonly below: string | undefined
-  /** Where the parts before this one began, as far as they are known: the latest last. */
+  /** Where the parts before this one began, as far as known: the latest last. */
   readonly trail: readonly string[]
-  /** The address with other words; undefined ones are left out. It begins at the top unless that is said, too. */
+  /** The address with these changes; undefined ones are removed. It begins at the top unless told otherwise. */
   to(changes: Readonly<Partial<Record<Field | 'view' | 'below' | 'trail', string | undefined>>>): string
 }
 
 export const FIELDS = ['q', 'outcome', 'kind', 'tag', 'host', 'crawl', 'url', 'from', 'to'] as const
 export type Field = (typeof FIELDS)[number]
 
-/** What a page is: which plugins made something of it. */
+/** The kinds of pages, by the plugins that made something of them. */
 export const KINDS: ReadonlyMap<string, { readonly name: string; readonly plugins: readonly string[] }> = new Map([
   ['picture', { name: 'has a picture', plugins: ['screenshot'] }],
   ['article', { name: 'has an article', plugins: ['readability', 'mercury', 'defuddle', 'trafilatura'] }],
@@ -26,10 +26,10 @@ export const KINDS: ReadonlyMap<string, { readonly name: string; readonly plugin
   ['file', { name: 'is a file', plugins: ['staticfile'] }],
 ])
 
-/** Parts whose beginnings are known, so that one can go back to them. */
+/** How many earlier parts can be gone back to. */
 const LONGEST_TRAIL = 8
 
-/** Reads the address of a list. @param path where it is */
+/** Reads the address of a list. @param path of the list */
 export function askedList(path: string, query: URLSearchParams): AskedList {
   const said = (name: string) => query.get(name)?.trim() || undefined
   const entries = FIELDS.map((name) => [name, said(name)] as const)
@@ -48,7 +48,7 @@ export function askedList(path: string, query: URLSearchParams): AskedList {
   }
 }
 
-/** The filters that were typed, as the command line has them. What waits to be begun is a list of its own. */
+/** The typed filters, in the form of the command line. Pages that wait to be begun are a separate list. */
 export function filterWords({ typed }: Pick<AskedList, 'typed'>): FilterWords {
   const { q, outcome, kind, tag, host, crawl, url, from, to } = typed
   const made = kind === undefined ? undefined : (KINDS.get(kind)?.plugins.join() ?? kind)
@@ -65,7 +65,7 @@ export function filterWords({ typed }: Pick<AskedList, 'typed'>): FilterWords {
   }
 }
 
-/** A day is in what goes up to it. */
+/** A day includes everything up to its end. */
 function endOf(to: string): string {
   const day = /^\d{4}-\d{2}-\d{2}$/.test(to) ? new Date(`${to}T00:00:00Z`) : undefined
   if (day === undefined || Number.isNaN(day.getTime())) return to
