@@ -1,11 +1,11 @@
-// The entry of a warm host: as little as possible before its code, which is kept as V8 has compiled it.
+// The entry of a warm host: does as little as possible before its code is loaded, which is kept as V8 has compiled it.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { loadCompiled } from '../base/start/compiled.ts'
 import { BUILT, VERSION } from '../base/version.ts'
 import type * as Host from './host.ts'
 
-/** By name: the build shall not put it in here, too. */
+/** By name, so that the build does not bundle it in here, too. */
 const file = join(import.meta.dirname, BUILT ? 'host.js' : 'host.ts')
 const loaded = Promise.withResolvers<void>()
 const ran = Promise.withResolvers<void>()

@@ -12,8 +12,8 @@ import type { Exit, HookLogs, RunningHook } from './launch.ts'
 import { limitOutput } from './output-limit.ts'
 
 /**
- * Starts a hook by hand, as `launchHook` does, but for nobody's page and without rows: it ends with us where the system
- * can tie it to us. Throws when it cannot be started.
+ * Starts a hook by hand, as `launchHook` does, but for no archived page and without rows: it ends with us where the
+ * system can tie it to us. Throws when it cannot be started.
  */
 export async function tryHook(
   hook: Hook,

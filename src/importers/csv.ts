@@ -7,14 +7,14 @@ import { entryOf, isUrlName } from './fields.ts'
 import { withHead } from './with-head.ts'
 
 const BATCH = 500
-/** So often the rest of a row is read again; after that, its lines are read one by one. */
+/** How often the rest of a row is read again; after that, its lines are read one by one. */
 const DEEPEST = 20
-/** No row is longer, with the text of its page in it. */
+/** The longest row, including the text of its page. */
 const LONGEST_ROW = 32_000_000
 
 /**
- * CSV with a row of names, separated by commas, semicolons or tabs: Pocket, Raindrop, Instapaper, Readwise, or like
- * them. Without names the column with a URL in the first row has them, and the next one titles.
+ * CSV with a row of names, separated by commas, semicolons or tabs, as exported by Pocket, Raindrop, Instapaper,
+ * Readwise and others. Without names, the column with a URL in the first row has the URLs, and the next one the titles.
  */
 export async function* csv(chunks: AsyncIterable<string>): AsyncGenerator<Found[]> {
   const iterator = chunks[Symbol.asyncIterator]()
@@ -24,7 +24,7 @@ export async function* csv(chunks: AsyncIterable<string>): AsyncGenerator<Found[
   const rows = new Rows(options)
   const skipped: Skipped[] = []
   const parser = parse({ ...options, on_skip: into(skipped) })
-  // What goes wrong is thrown to whoever iterates.
+  // Errors are thrown to whoever iterates.
   pipeline(Readable.from(withHead(first.value, iterator)), parser, () => {})
   for await (const row of parser) {
     rows.take(row as Row)
@@ -62,7 +62,7 @@ const OPTIONS = {
   max_record_size: LONGEST_ROW,
 } as const
 
-/** Makes entries of rows. Where a quote is not closed, the rows behind it are in its field: they are read again. */
+/** Makes entries of rows. If a quote is not closed, the following rows are part of its field: they are read again. */
 class Rows {
   readonly found: Found[] = []
   readonly #options: typeof OPTIONS & { readonly delimiter: string }
@@ -78,7 +78,7 @@ class Rows {
     else this.#add(record, above + info.lines)
   }
 
-  /** After the last row: what the parser could not read. */
+  /** After the last row: reads what the parser could not. */
   end(skipped: readonly Skipped[], above = 0, depth = 0): void {
     for (const { error, raw } of skipped) {
       const line = above + Number(error?.['lines'] ?? 0)
@@ -114,7 +114,7 @@ class Rows {
   }
 }
 
-/** Does a field go over lines whose quote the parser had to guess the end of? It keeps that quote. */
+/** Whether a field spans lines whose quote the parser had to guess the end of. It keeps that quote. */
 function isTorn(field: string, raw: string): boolean {
   return field.startsWith('"') && field.includes('\n') && !raw.includes(`"${field.replaceAll('"', '""')}"`)
 }
