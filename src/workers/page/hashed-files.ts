@@ -6,7 +6,7 @@ import { listTree } from '../../hooks/copy-tree.ts'
 const PLUGIN = 'hashes'
 
 /**
- * Are the hashes of a page of just the files that its plugins have published? They may have been taken before that.
+ * Whether a page's hashes cover exactly the files that its plugins have published. They may have been made before.
  * @param root the page's folder
  */
 export function areOfAllFiles(root: string): boolean {
@@ -15,14 +15,14 @@ export function areOfAllFiles(root: string): boolean {
   const plugins = readdirSync(root, { withFileTypes: true }).filter(
     (entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== PLUGIN,
   )
-  // Of a folder with links, which our own hooks do not make, none count.
+  // A folder with links, which our own hooks do not create, never counts.
   const files = plugins.flatMap(({ name }) =>
     [...(listTree(join(root, name))?.files ?? [])].map(([path, { size }]) => ({ path: `${name}/${path}`, size })),
   )
   return files.length === hashed.size && files.every(({ path, size }) => hashed.get(path) === size)
 }
 
-/** Their sizes by path, none without hashes; undefined: they cannot be read. */
+/** The sizes by path, empty without hashes; undefined: they cannot be read. */
 function hashedFiles(root: string): ReadonlyMap<string, number> | undefined {
   try {
     const text = readFileSync(join(root, PLUGIN, 'hashes.json'), 'utf8')
