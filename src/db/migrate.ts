@@ -41,10 +41,9 @@ export async function schemaVersion(db: Database): Promise<number> {
 
 /**
  * Brings the schema up to date; safe to call from many processes at once. Returns the names that were applied. Waits a
- * moment for a runner of an older program to end, whose schema must not change under it.
- * Throws AppError when it does not end, and when the database was migrated by a newer program: an older one must not
- * write to it.
- * @param settle called with what the schema was before, 0 for an empty database, in the transaction that changes it
+ * moment for a runner of an older program to end, whose schema must not change under it. Throws AppError when it does
+ * not end, and when the database was migrated by a newer program: an older one must not write to it.
+ * @param settle called with the previous schema version, 0 for an empty database, in the transaction that changes it
  */
 export async function migrate(
   db: Database,
@@ -89,7 +88,7 @@ export async function refuseNewerSchema(db: Database): Promise<number> {
   })
 }
 
-/** The migrations that were applied, or the runner of an older program that stands in the way. */
+/** The migrations that were applied, or the runner of an older program that is in the way. */
 type Done = { readonly applied: string[] } | { readonly older: string; readonly pid: number }
 
 /** Keeps other migrations out for the rest of the transaction. */
@@ -103,7 +102,7 @@ export async function lockForMigration(tx: Database): Promise<void> {
 /** The newest schema that this program knows. */
 export const newestSchema = (): number => migrations().at(-1)?.version ?? 0
 
-/** Applies what is missing up to a version, all when not given, under the caller's lock. Returns the names. */
+/** Applies what is missing up to a version, by default everything, under the caller's lock. @returns the names */
 export async function migrateWithin(tx: Database, upTo = Number.POSITIVE_INFINITY): Promise<string[]> {
   const since = await schemaVersion(tx)
   const missing = migrations().filter(({ version }) => version > since && version <= upTo)
