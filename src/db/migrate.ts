@@ -132,7 +132,7 @@ export async function lockForMigration(tx: Database): Promise<void> {
 /** The newest schema that this program knows. */
 export const newestSchema = (): number => migrations().at(-1)?.version ?? 0
 
-/** Applies what is missing up to a version, all when not given, under the caller's lock. Returns the names. */
+/** Applies what is missing up to a version, by default everything, under the caller's lock. @returns the names */
 export async function migrateWithin(tx: Database, upTo = Number.POSITIVE_INFINITY): Promise<string[]> {
   const since = await schemaVersion(tx)
   const missing = migrations().filter(({ version }) => version > since && version <= upTo)

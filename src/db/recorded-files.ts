@@ -11,7 +11,7 @@ export interface RecordedFile {
   readonly size: number
   /** The target of a symbolic link. */
   readonly link: string | null
-  /** Nothing wrote it after the hashes of its page were taken: they are its own. */
+  /** Nothing has written it since the hashes of its page were made: they are its own. */
   readonly hashed: boolean
 }
 
@@ -75,7 +75,7 @@ function recorded({ hashed_by, ...row }: PageRow, meanings: Meanings): RecordedP
   return { ...row, hashes: hashed_by === null ? undefined : `${hashed_by}/${meanings.of(hashed_by).hashes}` }
 }
 
-/** The published files of other plugins on a page that were written after this plugin has last succeeded there. */
+/** The published files of other plugins on a page that were written after this plugin last succeeded there. */
 export async function writtenSince(db: Database, snapshotId: string, plugin: string): Promise<string[]> {
   const select = sql<{ path: string }>`
     select r.plugin || '/' || file.path as path
@@ -87,7 +87,7 @@ export async function writtenSince(db: Database, snapshotId: string, plugin: str
   return (await withRetry(db, () => select.execute(db))).rows.map(({ path }) => path)
 }
 
-/** Those of these ids that no row has. */
+/** Those of these ids that have no row. */
 export async function withoutRow(db: Database, table: Model['table'], ids: readonly string[]): Promise<string[]> {
   const select = sql<{ id: string }>`
     select given.id from unnest(${ids}::uuid[]) given (id)
@@ -95,7 +95,7 @@ export async function withoutRow(db: Database, table: Model['table'], ids: reado
   return (await withRetry(db, () => select.execute(db))).rows.map(({ id }) => id)
 }
 
-/** A page, its folder, and what its results say of the files there, in the order in which they were made. */
+/** A page, its folder, and its results' data about the files there, in the order in which they were made. */
 export interface FilesOfPage {
   readonly url: string
   readonly output_dir: string
@@ -103,7 +103,7 @@ export interface FilesOfPage {
   readonly output_files: Readonly<Record<string, OutputFile>> | null
 }
 
-/** What may be shown of a page, a row for each result with files; none: there is no such page. */
+/** What may be shown of a page, with a row for each result with files; none: there is no such page. */
 export async function filesOfPage(db: Database, snapshotId: string): Promise<FilesOfPage[]> {
   const select = sql<FilesOfPage>`
     select s.url, s.output_dir, r.plugin, r.output_files

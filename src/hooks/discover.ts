@@ -14,7 +14,7 @@ import { pythonNeeds } from './upstream/required-binaries.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
 
-/** One executable of a plugin, with what its plugin says for all of them. */
+/** One executable of a plugin, with what its plugin declares for all of them. */
 export interface Hook
   extends Pick<Manifest, 'readsPublished' | 'needsFile' | 'awaitsBackground' | 'requires' | 'binaries'>,
     Pick<Makes, 'asksOnly' | 'file' | 'hashes'> {
@@ -23,20 +23,20 @@ export interface Hook
   readonly name: string
   readonly path: string
   readonly background: boolean
-  /** Its plugin was asked for by name. */
+  /** Its plugin was requested by name. */
   readonly isNamed: boolean
-  /** One of our own foreground hooks: it runs in the warm host instead of a Node process of its own. */
+  /** One of our own foreground hooks: it runs in the warm host instead of its own Node process. */
   readonly hosted: boolean
   readonly timeoutMs: number
-  /** The least time that it has to end after SIGTERM, as a background hook. */
+  /** The least time that it gets to end after SIGTERM, as a background hook. */
   readonly graceMs: number
   /** It promises to print an ArchiveResult; without one it has failed. */
   readonly mustReport: boolean
-  /** The settings that it may read: those of its plugin, and of all that this requires. */
+  /** The settings that it may read: those of its plugin, and of all plugins that this requires. */
   readonly declares: readonly Declared[]
-  /** Its plugin declares no settings: it may read all that begin with this, `<PLUGIN>_`. */
+  /** Its plugin declares no settings: it may read all with this prefix, `<PLUGIN>_`. */
   readonly prefix: string | undefined
-  /** The plugin tree that it lies in. */
+  /** Its plugin tree. */
   readonly tree: string
 }
 
@@ -64,13 +64,13 @@ export function pluginTrees(dataDir: string, settings: HookSettings): string[] {
   return [asset('plugins', 'plugins'), ...readSetting('ABX_PLUGINS_DIR', settings), join(dataDir, 'plugins')]
 }
 
-/** The last result, and how the folders looked then. */
+/** The last result, and the state of the folders then. */
 let found: { readonly trees: string; readonly stamp: string; readonly plugins: Plugin[] } | undefined
 
 /**
  * All plugins in these trees. They are read once, and again when a folder or a config.json of a user has changed. Of
- * our own plugins only the folder that has them all is looked at: an upgrade replaces it, and each page would look at
- * some seventy others.
+ * our own plugins only the folder that contains them is checked: an upgrade replaces it, and otherwise each page would
+ * check some seventy folders.
  */
 export function findPlugins(trees: readonly string[]): Plugin[] {
   const key = trees.join('\0')
@@ -107,7 +107,7 @@ function readPlugins(trees: readonly string[]): Plugin[] {
       const said = manifestOf(config)
       const binaries = [...said.binaries, ...pythonNeeds(tree, hooks)]
       const upstream = builtIn ? [] : hooks.filter((hook) => speaksUpstream(join(folder, hook)))
-      // One that takes the place of another makes what that made, unless it says so.
+      // A plugin that replaces another makes what that one made, unless it declares otherwise.
       const makes = said.makes ?? plugins.get(name)?.makes
       const meaning = meaningOf({ name, makes })
       if (builtIn && meaning.browser) browsers.add(name)
@@ -167,12 +167,12 @@ export function selectHooks(
   return hooks.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
-/** What the names of a plugin's settings begin with. */
+/** The prefix of a plugin's settings. */
 export function prefixOf(plugin: string): string {
   return `${plugin.toUpperCase()}_`
 }
 
-/** What we call ourselves to plugins, in ABX_RUNTIME. */
+/** Our name for plugins, in ABX_RUNTIME. */
 export const RUNTIME = 'archivebox'
 
 /** 0 counts as not set. */
@@ -181,16 +181,16 @@ const POSITIVE_SECONDS: Kind<number> = {
   read: (given) => PLUGIN_SETTINGS.TIMEOUT.kind.read(given) || undefined,
 }
 
-/** Is a plugin on, and made for us? */
+/** Whether a plugin is enabled, and made for us. */
 export function isEnabled(plugin: Plugin, settings: HookSettings): boolean {
   if (plugin.runtimes.length > 0 && !plugin.runtimes.includes(RUNTIME)) return false
   return turned(plugin, settings) ?? PLUGIN_SETTINGS.ENABLED.standard
 }
 
-/** Does a setting, or its default, turn a plugin on? One with no default may be on for some pages only. */
+/** Whether a setting, or its default, enables a plugin. One without a default may be enabled for some pages only. */
 export const isTurnedOn = (plugin: Plugin, settings: HookSettings): boolean => turned(plugin, settings) === true
 
-/** What a plugin's own setting, or its default, says; undefined: neither says anything. */
+/** The value of a plugin's own switch, or its default; undefined: there is neither. */
 const turned = ({ name, declares }: Plugin, settings: HookSettings) =>
   readDeclared(declares, `${prefixOf(name)}ENABLED`, settings, PLUGIN_SETTINGS.ENABLED.kind)
 

@@ -7,26 +7,26 @@ import { Spool, type Spooled } from '../base/spool.ts'
 import { mergePages, type PageSource } from '../browse/warc/merge.ts'
 import { WaczFile } from '../browse/warc/wacz-file.ts'
 
-/** A page as the database has it. */
+/** A page in the database. */
 interface Page {
   readonly id: string
   readonly url: string
   readonly title: string | null
   readonly output_dir: string
-  /** Bytes that its hooks have left. */
+  /** The bytes of its hooks' output. */
   readonly output_size: number
 }
 
 type NotedPage = Omit<Page, 'output_size'>
 
-/** Pages that go into one WACZ, noted on disk: a million of them need no memory to speak of. */
+/** Pages that go into one WACZ, listed on disk: a million of them need hardly any memory. */
 export class WaczPages {
   readonly #dataDir: string
   readonly #spool = new Spool()
   readonly #pages: Spooled[] = []
-  /** Bytes of their WARCs. */
+  /** The bytes of their WARCs. */
   size = 0
-  /** Pages that have no WARC, here at least. */
+  /** Pages that have no WARC, at least not here. */
   lacking = 0
   /** Those of them whose files are not here: another machine has archived them, and its disk is not ours. */
   elsewhere = 0
@@ -50,7 +50,7 @@ export class WaczPages {
     this.#pages.push(this.#spool.add(JSON.stringify({ id, url, title, output_dir } satisfies NotedPage)))
   }
 
-  /** Does each of them still have its WARC? None was deleted meanwhile. */
+  /** Whether each of them still has its WARC: none was deleted meanwhile. */
   get areThere(): boolean {
     return [...this.#sources()].every(({ folder }) => existsSync(join(folder, '..', PAGE_WARC)))
   }

@@ -18,8 +18,8 @@ export interface CookiesExpired {
 }
 
 /**
- * The settings that a new crawl takes on from its persona. One that is not there, or cannot be read, is refused; one
- * whose cookies have expired is told.
+ * The settings that a new crawl takes from its persona. A persona that does not exist, or cannot be read, is refused;
+ * expired cookies are reported.
  * @param own the persona that the crawl itself names
  */
 export async function crawlPersona(

@@ -14,22 +14,22 @@ import { type RunningBrowser, startBrowser } from '../../browse/browser/start-br
 import { AddressFilter } from '../../browse/network/address-filter.ts'
 import { isForEveryHook } from '../../hooks/environment.ts'
 
-/** Browsers that can show a window, by their names in PATH. */
+/** Browsers that can open a window, by their names in PATH. */
 const WITH_WINDOW = ['google-chrome', 'google-chrome-stable', 'chromium', 'chromium-browser']
 const PORT_MS = 30_000
 const END_MS = 5_000
 const LOAD_MS = 15_000
 
-/** A browser in which a person does something. */
+/** A browser that a person uses. */
 export interface OwnBrowser {
   readonly cdp: Cdp
-  /** `127.0.0.1:PORT`, where the DevTools of another browser find one without a window. */
+  /** `127.0.0.1:PORT`, where the DevTools of another browser find a browser without a window. */
   readonly address: string | undefined
   readonly ended: Promise<void>
   close(): Promise<void>
 }
 
-/** Can a window be seen here? */
+/** Whether a window can be seen here. */
 export function hasDisplay(env: Texts): boolean {
   return process.platform === 'darwin' || Boolean(env['DISPLAY'] || env['WAYLAND_DISPLAY'])
 }
@@ -37,7 +37,6 @@ export function hasDisplay(env: Texts): boolean {
 /**
  * Starts a browser with this profile. It ends with us, however that happens.
  * @param shown in a window, which the packaged browser does not have; else without one
- * Throws AppError when there is none, or it does not start.
  */
 export async function openBrowser(settings: Texts, profile: string, shown: boolean): Promise<OwnBrowser> {
   const named =
@@ -76,8 +75,8 @@ async function closed(running: RunningBrowser, cdp: Cdp, ended: Promise<void>): 
 }
 
 /**
- * Goes to a page in the browser's window, and waits until it has loaded, but no longer than a quarter of a minute, or
- * until the signal aborts. Throws AppError when nobody answers there.
+ * Opens a page in the browser's window, and waits until it has loaded, but at most a quarter of a minute, or until the
+ * signal aborts. Throws AppError when nobody answers there.
  */
 export async function openPage({ cdp }: OwnBrowser, url: string, signal: AbortSignal): Promise<void> {
   const { targetInfos } = await cdp.send('Target.getTargets')

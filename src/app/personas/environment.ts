@@ -5,7 +5,7 @@ import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { resolvedTexts } from '../../hooks/resolved.ts'
 import type { Configured } from '../archive.ts'
 
-/** The settings with which a page is visited as this persona, as the browser's plugin would get them. */
+/** The settings that a page is visited with as this persona, as the browser's plugin would get them. */
 export function personaEnvironment(configured: Configured, { name, settings, files }: Persona): Texts {
   const { texts, plugins } = crawlSettings(configured.dataDir, configured.settings)
   const all = strongest(settings, texts)

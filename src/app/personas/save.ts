@@ -4,7 +4,7 @@ import { formatCookiesTxt } from '../../browse/persona/cookies-txt.ts'
 import type { Persona } from '../../browse/persona/persona.ts'
 import { mergedStorage, type OriginStorage } from '../../browse/persona/storage.ts'
 
-/** Writes a persona's cookies, and the storage of origins: those that it knew and that are not named here stay. */
+/** Writes a persona's cookies, and the storage of these origins; that of other known origins stays. */
 export function saveLogins(
   { files, origins }: Pick<Persona, 'files' | 'origins'>,
   cookies: readonly Cookie[],

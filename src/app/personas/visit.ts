@@ -23,12 +23,12 @@ export interface Seen {
   readonly by: 'browser' | 'HTTP'
 }
 
-/** Enough of a page to know it. */
+/** Enough of a page to judge it by. */
 const MOST_BYTES = 5 * 1024 * 1024
 
 /**
- * Visits a page as a crawl would, with the browser where there is one and CHROME_ENABLED allows it.
- * Throws AppError when there is no page.
+ * Visits a page as a crawl would, with the browser if there is one and CHROME_ENABLED allows it. Throws AppError when
+ * there is no page.
  */
 export async function visitAs(env: Texts, url: string, say: (line: string) => void): Promise<Seen> {
   const browser = flag.read(env['CHROME_ENABLED'] ?? 'true') === false ? undefined : await findBrowser(env)

@@ -11,20 +11,20 @@ export type Resolve = (
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
 
-/** Named when it is called: the first look at Node's `dns` reads the files of the system's resolver. */
+/** Referred to lazily: the first use of Node's `dns` reads the files of the system's resolver. */
 const resolveAll: Resolve = (...query) => dnsLookup(...query)
 
 /**
- * Decides to which hosts a crawl may connect. To no link-local address and no metadata service of a cloud: they take
- * whatever asks from this machine for the machine itself. With BLOCK_PRIVATE_ADDRESSES to no private address at all.
- * But always to those that are excepted.
+ * Decides which hosts a crawl may connect to. Never to link-local addresses and metadata services of clouds: they take
+ * any request from this machine for the machine's own. With BLOCK_PRIVATE_ADDRESSES, not to any private address.
+ * Exceptions are always allowed.
  */
 export class AddressFilter {
-  /** Of two filters with the same one, each lets through what the other does. */
+  /** Filters with the same id let the same through. */
   readonly id: string
-  /** What is excepted, as written: names, addresses, networks, and some with a port. */
+  /** The exceptions, as written: names, addresses, networks, some with a port. */
   readonly excepted: readonly string[]
-  /** It keeps everything private out. */
+  /** It blocks all private addresses. */
   readonly isWide: boolean
   readonly #names: ReadonlySet<string>
   readonly #networks: BlockList
@@ -44,14 +44,14 @@ export class AddressFilter {
     return new AddressFilter(settings, resolve)
   }
 
-  /** The same where it keeps everything private out; else undefined. */
+  /** The same if it blocks all private addresses; else undefined. */
   static ofPrivate(settings: Texts, resolve?: Resolve): AddressFilter | undefined {
     const filter = AddressFilter.from(settings, resolve)
     return filter.isWide ? filter : undefined
   }
 
   /**
-   * Why nothing connects to a host, in one line, as far as its name or address says so; undefined: it does not.
+   * Why nothing connects to a host, in one line, judged by its name or address alone; undefined: no reason.
    * @param hostname as in a URL
    */
   refusal(hostname: string, port: number): string | undefined {
@@ -70,8 +70,8 @@ export class AddressFilter {
   }
 
   /**
-   * Throws AppError when a host is refused by its name or by any of its addresses: for others, who connect to the one
-   * that they like. That it is not found they learn by themselves.
+   * Throws AppError when a host is refused by its name or by any of its addresses: for clients that choose the address
+   * themselves. A host that is not found is no error here: they will notice.
    */
   async check(hostname: string, port: number): Promise<void> {
     const host = bare(hostname)
@@ -92,7 +92,7 @@ export class AddressFilter {
     await this.check(hostname, port)
   }
 
-  /** Why what an address has answered is not taken, in one line; undefined: it is. @param url that was asked for */
+  /** Why an answer from this address is rejected, in one line; undefined: it is not. @param url the requested URL */
   refusalOfAnswer(url: string, address: string): string | undefined {
     const { hostname, port } = placeOf(url)
     const plain = bare(address)
@@ -100,8 +100,8 @@ export class AddressFilter {
   }
 
   /**
-   * The `lookup` of a connection to a host whose name is not refused: it yields the addresses that are not, and it is
-   * one of these that is connected to. Fails with an AppError when there is none.
+   * The `lookup` for a connection to a host whose name is not refused: it yields only the allowed addresses, and the
+   * connection uses one of these. Fails with an AppError when there is none.
    */
   lookup(port: number): LookupFunction {
     return (hostname, options, done) =>
@@ -116,7 +116,7 @@ export class AddressFilter {
       })
   }
 
-  /** What speaks against connecting to an address to which a host leads. */
+  /** Why a host must not be reached at one of its addresses. */
   #against(host: string, address: string): string | undefined {
     if (isIn(this.#networks, address)) return undefined
     if (this.isWide && isPrivateAddress(address)) return blocked(`${host} leads to the private address ${address}`)

@@ -8,19 +8,19 @@ const RANGES = [
   ...['::/96', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
 ] as const
 /**
- * Such an address, in 32 digits, has one of IPv4 in it: what IPv6 writes of IPv4's, and NAT64 (RFC 4291, 6052, 8215) at
- * its end, 6to4 (RFC 3056) behind its prefix.
+ * IPv6 addresses, in 32 digits, with an IPv4 address in them: those that stand for one, and NAT64 (RFC 4291, 6052,
+ * 8215), at the end; 6to4 (RFC 3056) behind its prefix.
  */
 const EMBEDDED =
   /^(?:(?:0{24}|0{20}f{4}|0{16}f{4}0{4}|0064ff9b0{16}|0064ff9b0001.{12})(?<last>.{8})|2002(?<first>.{8}).{20})$/
-/** Teredo (RFC 4380) has it at its end with all bits inverted. */
+/** Teredo (RFC 4380) has it at the end with all bits inverted. */
 const TEREDO = /^20010{4}.{16}(.{8})$/
-/** Names that are never registered for the public (RFC 6761, 6762, 8375, 9476). */
+/** Names that are never publicly registered (RFC 6761, 6762, 8375, 9476). */
 const LOCAL_NAMES = /(?:^|\.)(?:localhost|local|internal|home\.arpa|test)$/
 
-/** Of one link only (RFC 3927, RFC 4291): clouds answer their machines there. */
+/** Link-local addresses (RFC 3927, RFC 4291): clouds answer their machines there. */
 const LINK_LOCAL = ['169.254.0.0/16', 'fe80::/10']
-/** Elsewhere clouds answer there: Alibaba, Oracle, Azure; Amazon's and Google's by IPv6. */
+/** Other addresses where clouds answer: Alibaba, Oracle, Azure; Amazon and Google over IPv6. */
 const METADATA = ['100.100.100.200', '192.0.0.192', '168.63.129.16', 'fd00:ec2::/32', 'fd20:ce::254']
 /** Names of these services. */
 export const METADATA_NAMES: readonly string[] = [
@@ -32,13 +32,13 @@ let privates: BlockList | undefined
 let linkLocal: BlockList | undefined
 let metadata: BlockList | undefined
 
-/** Is this address for a machine or a network of one's own? */
+/** Whether this address belongs to a machine or network of one's own. */
 export function isPrivateAddress(address: string): boolean {
   privates ??= blockList(RANGES)
   return isIn(privates, address)
 }
 
-/** What is at an address that no page of the web has, in words; undefined: nothing of the kind. */
+/** The service at an address that no page of the web has, in words; undefined: none. */
 export function machineServiceAt(address: string): string | undefined {
   linkLocal ??= blockList(LINK_LOCAL)
   if (isIn(linkLocal, address)) return 'link-local address'
@@ -46,7 +46,7 @@ export function machineServiceAt(address: string): string | undefined {
   return isIn(metadata, address) ? 'address of a metadata service' : undefined
 }
 
-/** Addresses and networks (`10.1.0.0/16`) as a list that can be asked. */
+/** Addresses and networks (`10.1.0.0/16`) as a block list. */
 export function blockList(ranges: readonly string[]): BlockList {
   const all = new BlockList()
   for (const range of ranges) {
@@ -58,7 +58,7 @@ export function blockList(ranges: readonly string[]): BlockList {
   return all
 }
 
-/** Is an address in a list, as it is or as the address of IPv4 that it stands for? */
+/** Whether an address is in a list, as it is or as the IPv4 address that it stands for. */
 export function isIn(list: BlockList, address: string): boolean {
   const [plain = ''] = address.split('%') // Without its interface.
   if (list.check(plain, familyOf(plain))) return true
@@ -66,7 +66,7 @@ export function isIn(list: BlockList, address: string): boolean {
   return inside !== undefined && list.check(inside, 'ipv4')
 }
 
-/** The address of IPv4 that one of IPv6 leads to by itself. */
+/** The IPv4 address that an IPv6 address leads to by itself. */
 function embeddedIn(address: string): string | undefined {
   const digits = digitsOf(address)
   const { last, first } = EMBEDDED.exec(digits)?.groups ?? {}
@@ -77,7 +77,7 @@ function embeddedIn(address: string): string | undefined {
   return [0, 2, 4, 6].map((at) => Number.parseInt(found.slice(at, at + 2), 16) ^ mask).join('.')
 }
 
-/** All 32 digits of an address of IPv6, however it is written. */
+/** All 32 digits of an IPv6 address, however it is written. */
 function digitsOf(address: string): string {
   const shortest = new URL(`http://[${address}]`).hostname.slice(1, -1)
   const [head = [], tail = []] = shortest.split('::').map((part) => (part === '' ? [] : part.split(':')))
@@ -88,7 +88,7 @@ function digitsOf(address: string): string {
 const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
 /**
- * Does the name of a host say whether it is private? Undefined: only its addresses tell.
+ * Whether a host is private, judged by its name. Undefined: only its addresses tell.
  * @param hostname as in a URL: lower case, an IPv6 address in brackets
  */
 export function isPrivateName(hostname: string): boolean | undefined {

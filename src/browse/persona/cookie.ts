@@ -2,33 +2,33 @@
 export interface Cookie {
   readonly name: string
   readonly value: string
-  /** A host, without a dot in front. */
+  /** A host, without a leading dot. */
   readonly domain: string
-  /** Only for that host; else for those below it, too. */
+  /** For that host only; else also for those below it. */
   readonly hostOnly: boolean
   readonly path: string
   readonly secure: boolean
   readonly httpOnly: boolean
   /** Seconds since 1970; undefined: a session cookie, which lasts until it is replaced. */
   readonly expires: number | undefined
-  /** Undefined: not known; browsers then take it for `Lax`. */
+  /** Undefined: unknown; browsers then assume `Lax`. */
   readonly sameSite: 'Strict' | 'Lax' | 'None' | undefined
 }
 
-/** What no field of a cookie has: no header could carry it, and some end a line of cookies.txt. */
+/** Characters that no field of a cookie has: no header could carry them, and some end a line of cookies.txt. */
 export const CONTROL = /\p{Cc}/u
 
-/** Is its time over? */
+/** Whether it has expired. */
 export function isExpired({ expires }: Cookie, now = Date.now()): boolean {
   return expires !== undefined && expires * 1000 <= now
 }
 
-/** Does it go to this host? Path and time aside. */
+/** Whether it is sent to this host, path and time aside. */
 export function isForHost({ domain, hostOnly }: Cookie, host: string): boolean {
   return host === domain || (!hostOnly && host.endsWith(`.${domain}`))
 }
 
-/** The cookies of both lists; of two with the same name, domain and path the one of the second. */
+/** The cookies of both lists; for the same name, domain and path that of the second. */
 export function merged(before: readonly Cookie[], after: readonly Cookie[]): Cookie[] {
   const keyed = [...before, ...after].map(
     (cookie) => [`${cookie.domain} ${cookie.path} ${cookie.name}`, cookie] as const,
@@ -43,7 +43,7 @@ const SAME_SITE: ReadonlyMap<string, Cookie['sameSite']> = new Map([
   ['no_restriction', 'None'],
 ])
 
-/** SameSite in any spelling; undefined for what is none. */
+/** SameSite in any spelling; undefined for anything else. */
 export function sameSiteOf(text: string): Cookie['sameSite'] {
   return SAME_SITE.get(text.trim().toLowerCase())
 }

@@ -4,8 +4,8 @@ import { jsonIn, type OriginStorage, originsIn } from './storage.ts'
 
 /**
  * The cookies in a JSON export: a list as browser extensions (EditThisCookie, Cookie-Editor) and puppeteer write it, or
- * an object with `cookies` (and `origins`, as Playwright's storage state has). Throws UsageError that names the file
- * and the entry, and no value.
+ * an object with `cookies` (and `origins`, as in Playwright's storage state). Throws UsageError that names the file and
+ * the entry, but no value.
  */
 export function parseCookiesJson(text: string, file: string): { cookies: Cookie[]; origins: OriginStorage[] } {
   const parsed = jsonIn(text, file)
@@ -39,10 +39,10 @@ function cookieOf(entry: unknown, where: string): Cookie {
   }
 }
 
-/** After so many seconds since 1970 (the year 5138) a number means milliseconds. */
+/** A number above this many seconds since 1970 (the year 5138) means milliseconds. */
 const SECONDS_AT_MOST = 1e11
 
-/** A time of expiry: seconds, milliseconds or a date; undefined for a session cookie. */
+/** An expiry time: seconds, milliseconds or a date; undefined for a session cookie. */
 function secondsOf(given: unknown): number | undefined {
   const number = typeof given === 'string' && /[a-z-]/i.test(given.slice(1)) ? Date.parse(given) : Number(given ?? 0)
   const seconds = number > SECONDS_AT_MOST ? number / 1000 : number

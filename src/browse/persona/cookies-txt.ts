@@ -9,9 +9,9 @@ const HEADER = `# Netscape HTTP Cookie File
 const HTTP_ONLY = '#HttpOnly_'
 
 /**
- * The cookies in a file in the format of Netscape, as curl, wget, yt-dlp and browser extensions write it. HttpOnly is
- * `#HttpOnly_` before the domain, as with curl, or in the comment above: `# HttpOnly, SameSite=Lax`.
- * Throws UsageError that names the file and the line, and no value.
+ * The cookies in a file in Netscape format, as curl, wget, yt-dlp and browser extensions write it. HttpOnly is
+ * `#HttpOnly_` before the domain, as with curl, or in the comment above: `# HttpOnly, SameSite=Lax`. Throws UsageError
+ * that names the file and the line, but no value.
  */
 export function parseCookiesTxt(text: string, file: string): Cookie[] {
   const cookies: Cookie[] = []
@@ -35,7 +35,7 @@ export function parseCookiesTxt(text: string, file: string): Cookie[] {
       )
     const expires = Number(expiry)
     if (Number.isNaN(expires) || host === '')
-      throw new UsageError(`${file}, line ${at + 1}: ${host === '' ? 'no domain' : 'the time of expiry is no number'}`)
+      throw new UsageError(`${file}, line ${at + 1}: ${host === '' ? 'no domain' : 'the expiry time is not a number'}`)
     if (CONTROL.test(host + path + name + value))
       throw new UsageError(`${file}, line ${at + 1}: a cookie has no control characters`)
     const domain = host.replace(/^\./, '').toLowerCase()
@@ -52,7 +52,7 @@ export function parseCookiesTxt(text: string, file: string): Cookie[] {
 
 const isTrue = (field: string | undefined) => field?.trim().toUpperCase() === 'TRUE'
 
-/** The same the other way round: lines that each of these programs understands. */
+/** The reverse: lines that each of these programs understands. */
 export function formatCookiesTxt(cookies: readonly Cookie[]): string {
   return HEADER + cookies.map(lineOf).join('')
 }

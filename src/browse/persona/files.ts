@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { SETTINGS } from '../../base/config.ts'
 import { personaName } from '../../base/kinds.ts'
 
-/** The persona of crawls that name none. It need not be there. */
+/** The persona of crawls that name none. It need not exist. */
 export const DEFAULT_PERSONA = SETTINGS.ACTIVE_PERSONA.standard
 
-/** Where a persona lies, by ArchiveBox's names. */
+/** The paths of a persona, by ArchiveBox's names. */
 export type PersonaFiles = ReturnType<typeof personaFiles>
 
 /** The file with a persona's settings and headers. */

@@ -9,7 +9,7 @@ import { type PersonaFiles, personaFiles } from './files.ts'
 import { type HostHeaders, headersIn } from './headers.ts'
 import { jsonIn, type OriginStorage, originsIn } from './storage.ts'
 
-/** Who looks at pages: settings, headers and logins that a crawl takes on. Its files are for their owner alone. */
+/** An identity that visits pages: settings, headers and logins for crawls. Its files are for their owner only. */
 export interface Persona {
   readonly name: string
   readonly files: PersonaFiles
@@ -33,7 +33,7 @@ export async function readPersona(personas: string, name: string): Promise<Perso
   }
 }
 
-/** A path that is too long to be one is refused with the data dir. Throws when it cannot be known. */
+/** A path that is too long counts as no folder. Throws when it cannot be known. */
 function isFolder(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
@@ -48,7 +48,7 @@ export async function settingsIn(text: string, file: string): Promise<Pick<Perso
   const { headers, ...settings } = await tomlIn(text, file).catch((error: unknown) => {
     // The parser quotes the line, which may be secret.
     const [, line] = /\((\d+), \d+\)/.exec(messageOf(error)) ?? []
-    throw new UsageError(`${file} is not valid TOML${line === undefined ? '' : ` (line ${line})`}`, 'mend that line')
+    throw new UsageError(`${file} is not valid TOML${line === undefined ? '' : ` (line ${line})`}`, 'fix that line')
   })
   return { settings: textsOf(settings), headers: headersIn(headers, file) }
 }

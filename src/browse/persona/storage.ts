@@ -6,7 +6,7 @@ export interface OriginStorage {
   readonly localStorage: readonly { readonly name: string; readonly value: string }[]
 }
 
-/** The storage of origins in a state as Playwright writes it; what is none of it is left out. */
+/** The storage of origins in a state as Playwright writes it; anything invalid is left out. */
 export function originsIn(state: unknown): OriginStorage[] {
   const list = typeof state === 'object' && state !== null ? (state as { origins?: unknown }).origins : undefined
   if (!Array.isArray(list)) return []
@@ -18,12 +18,12 @@ export function originsIn(state: unknown): OriginStorage[] {
   })
 }
 
-/** The storage of both lists; of two for one origin that of the second. */
+/** The storage of both lists; for the same origin that of the second. */
 export function mergedStorage(before: readonly OriginStorage[], after: readonly OriginStorage[]): OriginStorage[] {
   return [...new Map([...before, ...after].map((each) => [each.origin, each])).values()]
 }
 
-/** What a JSON text holds. Throws UsageError, which quotes nothing of it. */
+/** Parses JSON. Throws UsageError, which quotes nothing of it. */
 export function jsonIn(text: string, file: string): unknown {
   try {
     return JSON.parse(text.replace(/^\ufeff/, ''))

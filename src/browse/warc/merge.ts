@@ -7,9 +7,9 @@ import { capturedAt, type IndexLine, linesIn, lineText, timeOf } from './index-l
 import { SortedLines } from './sorted-lines.ts'
 import { ARCHIVE, type WaczFile, type WaczInfo, type WaczPage } from './wacz-file.ts'
 
-/** So many bodies are known again; what comes later is stored as often as it occurs. */
+/** How many bodies are recognised; later ones are stored as often as they occur. */
 const MOST_KNOWN = 200_000
-/** A record that refers to another one is about as large. */
+/** A record that refers to another one has about this size. */
 const LEAST_BYTES = 1_500
 /** Enough to find the head of a response in a record. */
 const HEAD_BYTES = 64 * 1024
@@ -18,20 +18,20 @@ const END = '\r\n\r\n'
 
 /** A page whose WARC goes into a package. */
 export interface PageSource extends Omit<WaczPage, 'ts'> {
-  /** Where its `data.warc.gz` and `index.cdxj` are. */
+  /** The folder of its `data.warc.gz` and `index.cdxj`. */
   readonly folder: string
 }
 
-/** The first record with some body. */
+/** The first record with a body. */
 interface Stored {
   readonly url: string
   readonly date: string
 }
 
 /**
- * Puts the WARCs of pages into one, with one index: a body that an earlier page has brought is stored once, and later
+ * Merges the WARCs of pages into one, with one index: a body that an earlier page has brought is stored once, and later
  * records refer to it (`revisit`). Memory stays small however many pages there are.
- * @param pages is asked twice
+ * @param pages is iterated twice
  * @returns how many pages are in it; those without a WARC are not
  */
 export async function mergePages(
@@ -64,7 +64,7 @@ export async function mergePages(
   }
 }
 
-/** @param times gets when each page was loaded; empty: it has no WARC */
+/** @param times is filled with the time when each page was loaded; empty: it has no WARC */
 async function* recordsOf(
   pages: Iterable<PageSource>,
   index: SortedLines,
@@ -94,13 +94,13 @@ async function* recordsOf(
   }
 }
 
-/** A record with its line in the index, or what lies between such records. */
+/** A record with its line in the index, or the bytes between such records. */
 interface Part {
   readonly line?: IndexLine
   readonly pieces: AsyncIterable<Buffer> | readonly Buffer[]
 }
 
-/** A WARC from its beginning to its end, with references in place of bodies that are known. */
+/** A WARC from beginning to end, with references in place of known bodies. */
 async function* partsOf(
   file: FileHandle,
   lines: readonly IndexLine[],
@@ -132,8 +132,8 @@ async function* bytesOf(file: FileHandle, from: number, to: number): AsyncGenera
 }
 
 /**
- * The record of a response, with a reference in place of its body. (Also of a reference: what it refers to may have
- * become one.) Undefined when it is no response.
+ * The record of a response, with a reference in place of its body. (Also for a record that is a reference: its target
+ * may have become one.) Undefined when it is not a response.
  */
 async function referring(file: FileHandle, { fields }: IndexLine, { url, date }: Stored): Promise<Buffer | undefined> {
   const start = Number(fields.offset)

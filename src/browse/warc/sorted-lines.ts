@@ -2,10 +2,10 @@ import { closeSync, createReadStream, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { namelessFile } from '../../base/nameless-file.ts'
 
-/** So many characters are sorted in memory. */
+/** How many characters are sorted in memory. */
 const RUN_CHARS = 4 * 1024 * 1024
 
-/** Lines that need not fit into memory, in the order of their bytes (they are ASCII): sorted runs on disk, merged. */
+/** Sorts lines that need not fit into memory, by their bytes (they are ASCII): sorted runs on disk, then merged. */
 export class SortedLines {
   readonly #runChars: number
   readonly #runs: number[] = []
@@ -23,7 +23,7 @@ export class SortedLines {
     if (this.#chars >= this.#runChars) this.#endRun()
   }
 
-  /** All lines; none can be added any more. */
+  /** All lines; no more can be added. */
   async *merged(): AsyncGenerator<string, void> {
     if (this.#runs.length === 0) return yield* this.#lines.sort(byBytes)
     this.#endRun()
@@ -36,7 +36,7 @@ export class SortedLines {
     }
   }
 
-  /** Deletes what is on disk. */
+  /** Deletes the files on disk. */
   close(): void {
     for (const run of this.#runs.splice(0)) closeSync(run)
   }
@@ -50,7 +50,7 @@ export class SortedLines {
   }
 }
 
-/** A sorted run, and the line that it is at. */
+/** A sorted run, and its current line. */
 class Source {
   line: string | undefined
   readonly #lines: AsyncIterator<string>

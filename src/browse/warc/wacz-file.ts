@@ -9,29 +9,29 @@ import { VERSION } from '../../base/version.ts'
 
 const gzip = promisify(zlibGzip)
 
-/** Where a WACZ has its parts. */
+/** The paths of the parts of a WACZ. */
 export const ARCHIVE = 'data.warc.gz'
 const PAGES = 'pages/pages.jsonl'
-/** The names by which pywb finds an index; it ignores a plain `.cdxj`. */
+/** The names that pywb finds an index by; it ignores a plain `.cdxj`. */
 const INDEX = 'index.cdx.gz'
 const BLOCKS = 'indexes/index.idx'
-/** A smaller part is written at once: a stream costs more than it. */
+/** A smaller part is written in one go: a stream would cost more. */
 const SMALL = 256 * 1024
 /** Lines that are compressed together, as other makers of WACZ files do. */
 const BLOCK_LINES = 1_024
 
-/** A page, as lists in replay tools show it. */
+/** A page as replay tools list it. */
 export interface WaczPage {
   readonly id: string
   readonly url: string
-  /** When its response came. */
+  /** When its response arrived. */
   readonly ts: string
   readonly title?: string
-  /** What is searched. */
+  /** The text for searches. */
   readonly text?: string
 }
 
-/** What a package is about. */
+/** The metadata of a package. */
 export interface WaczInfo {
   readonly title?: string
   /** Shown first. */
@@ -48,19 +48,19 @@ export class WaczFile {
   readonly #written: Promise<void>
   readonly #resources: { name: string; path: string; hash: string; bytes: number }[] = []
 
-  /** @param out a file that somebody else renames or deletes, or stdout, which stays open */
+  /** @param out a file that the caller renames or deletes, or stdout, which stays open */
   constructor(out: Writable) {
     this.#out = out
     this.#written = pipeline(this.#zip.outputStream, out, { end: out !== process.stdout })
-    this.#written.catch(() => {}) // The next one to add something gets the error.
+    this.#written.catch(() => {}) // The next call that adds something gets the error.
   }
 
-  /** The records, gzip members as they are. */
+  /** The records, as gzip members. */
   async archive(bytes: AsyncIterable<Buffer>): Promise<void> {
     await this.#add(`archive/${ARCHIVE}`, bytes, false)
   }
 
-  /** The lines of the index, sorted: in blocks, with a list of these, so that a reader loads but what it needs. */
+  /** The lines of the index, sorted: in blocks, with a list of these, so that a reader loads only what it needs. */
   async index(lines: AsyncIterable<string> | Iterable<string>): Promise<void> {
     const blocks = [`!meta 0 ${JSON.stringify({ format: 'cdxj-gzip-1.0', filename: INDEX })}\n`]
     let offset = 0
@@ -85,7 +85,7 @@ export class WaczFile {
     await this.#add(PAGES, encoded(lines()), true)
   }
 
-  /** Writes what describes the parts, and waits until all is written. Throws the file system's error. */
+  /** Writes what describes the parts, and waits until everything is written. Throws the file system's error. */
   async finish({ title, mainPage }: WaczInfo): Promise<void> {
     const described = {
       profile: 'data-package',
@@ -105,7 +105,7 @@ export class WaczFile {
     await this.#written
   }
 
-  /** Gives the file up. */
+  /** Abandons the file. */
   abandon(): void {
     this.#out.destroy()
   }
@@ -135,7 +135,7 @@ export class WaczFile {
   }
 }
 
-/** The first pieces of a part, and, unless it is small, all of them. */
+/** The first pieces of a part; all of them if it is small. */
 async function split(
   pieces: AsyncGenerator<Buffer, void>,
 ): Promise<{ first: readonly Buffer[]; all?: AsyncGenerator<Buffer, void> }> {

@@ -35,9 +35,9 @@ export interface PluginRunOptions {
 }
 
 /**
- * `plugin run NAME URL`: runs the hooks of a plugin, and of those that it requires, in a folder of their own:
- * neither the database nor the archive is touched. Records go to stdout, all else to stderr; the exit code is that of
- * its last hook that failed.
+ * `plugin run NAME URL`: runs the hooks of a plugin, and of those that it requires, in a separate folder: neither the
+ * database nor the archive is touched. Records go to stdout, everything else to stderr. The exit code is that of the
+ * plugin's last failed hook.
  */
 export async function pluginRun(asked: Asked, name: string, given: string, verb: PluginRunOptions): Promise<number> {
   const refuse = refusing(asked.problems)
@@ -96,14 +96,14 @@ function show({ hook, running, exit }: Tried): number {
   return code
 }
 
-/** `<NAME>_BINARY` for the programs that hooks require; those that are not here are said. */
+/** `<NAME>_BINARY` for the programs that hooks require; those that are not here are reported. */
 async function programsFor(hooks: readonly Hook[], texts: HookSettings): Promise<HookSettings> {
   const { moduleOf } = askingOnce(texts)
   const paths: Record<string, string> = {}
   const found: string[] = []
   for (const wanted of wantedBy(hooks, texts)) {
     const place = searchFiles(wanted, texts) ?? (await moduleOf?.(wanted).catch(() => undefined))
-    if (!place) terminal.say(`${onStderr.yellow('careful:')} ${notFound(wanted)}`)
+    if (!place) terminal.say(`${onStderr.yellow('warning:')} ${notFound(wanted)}`)
     else found.push(place.abspath)
     if (place && wanted.binary.setting) put(paths, wanted.binary.setting, place.abspath)
   }

@@ -25,7 +25,7 @@ export const lookUp: LookUp = async (source, begun, typed) => {
   return await latestRows(readSetting('DATABASE_URL', texts), dataDir, source.replace(/-id$/, ''), begun)
 }
 
-/** Their names; behind `KEY=` what it can be. */
+/** The names of settings; after `KEY=`, the values that it takes. */
 function settings(known: KnownSettings, begun: string): Word[] {
   const [key = '', value] = begun.split('=')
   if (value !== undefined)

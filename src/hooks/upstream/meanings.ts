@@ -1,7 +1,7 @@
 import { type Makes, makesIn } from '../../base/makes.ts'
 import { own } from '../../base/own.ts'
 
-/** What the plugins of ArchiveBox's own suite make, which do not say so themselves: `makes` as ours have it. */
+/** What the plugins of ArchiveBox's own suite make, which do not declare it: `makes` in our form. */
 const SUITE_MAKES: Readonly<Record<string, object>> = {
   archivewebpage: { group: 'page', mainFile: 'archivewebpage.wacz' },
   article: { group: 'text' },
@@ -29,13 +29,13 @@ const SUITE_MAKES: Readonly<Record<string, object>> = {
   youtubedl: { group: 'media' },
 }
 
-/** What a plugin says of itself: its name, and `makes` in its config.json. */
+/** What a plugin declares: its name, and `makes` in its config.json. */
 interface Said {
   readonly name: string
   readonly makes: unknown
 }
 
-/** What a plugin says that it makes; for one of ArchiveBox's own suite we do. Undefined: nobody does. */
+/** What a plugin declares that it makes; for ArchiveBox's own suite we know it. Undefined: unknown. */
 export function saidBy({ name, makes }: Said): object | undefined {
   return typeof makes === 'object' && makes !== null && !Array.isArray(makes) ? makes : own<object>(SUITE_MAKES, name)
 }

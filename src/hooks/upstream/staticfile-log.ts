@@ -22,8 +22,8 @@ const BEGINS_LIKE_A_PAGE = /^\s*<(!doctype\s+html|html)\b/i
 
 /**
  * Upstream's plugins look into staticfile's stdout.log, by that name, to see whether it has already saved the page. It
- * is there for them, and no output: it is never published. It is not there when what staticfile names is no such file:
- * of a PDF, Chrome hands out the page of its viewer, and the others are to save the PDF itself.
+ * exists for them only, and is never published. It is missing when the file that staticfile names is not what it should
+ * be: for a PDF, Chrome returns the page of its viewer, and the others must save the PDF itself.
  * @param said the file that the plugin names, below the page's folder
  */
 export function keepStaticfileLog(tree: Tree, plugin: string, { logs, stdout }: Printed, said: string): void {
@@ -41,7 +41,7 @@ export function dropStaticfileLog(tree: Tree, plugin: string): void {
 
 const placeIn = (tree: Tree) => join(tree.dirFor(STATICFILE), 'stdout.log')
 
-/** Does a file begin like a page although its name says that it is something else? */
+/** Whether a file begins like a page although its name promises something else. */
 function isPageByMistake(file: string): boolean {
   if (!NO_PAGE.test(mimeOf(file)) || !statSync(file, { throwIfNoEntry: false })?.isFile()) return false
   const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)

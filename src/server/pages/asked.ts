@@ -2,16 +2,16 @@ import type { FilterWords } from '../../app/records/filters.ts'
 import type { Makes, Meanings } from '../../base/makes.ts'
 import { isPackage } from '../../pages/model/outputs.ts'
 
-/** What an address says of a list: its filters, how it is shown, and where it begins. */
+/** What an address tells of a list: its filters, its view, and where it begins. */
 export interface AskedList {
-  /** What was typed, by the names of the fields; nothing that is empty. */
+  /** What was typed, by the names of the fields; without empty ones. */
   readonly typed: Readonly<Partial<Record<Field, string>>>
   readonly isGrid: boolean
   /** The row after which it begins. */
   readonly below: string | undefined
-  /** Where the parts before this one began, as far as they are known: the latest last. */
+  /** Where the parts before this one began, as far as known: the latest last. */
   readonly trail: readonly string[]
-  /** The address with other words; undefined ones are left out. It begins at the top unless that is said, too. */
+  /** The address with these changes; undefined ones are removed. It begins at the top unless told otherwise. */
   to(changes: Readonly<Partial<Record<Field | 'view' | 'below' | 'trail', string | undefined>>>): string
 }
 
@@ -34,10 +34,10 @@ export const KINDS: ReadonlyMap<string, PageKind> = new Map<string, PageKind>([
   ['file', { name: 'is a file', isOf: ({ file }) => file }],
 ])
 
-/** Parts whose beginnings are known, so that one can go back to them. */
+/** How many earlier parts can be gone back to. */
 const LONGEST_TRAIL = 8
 
-/** Reads the address of a list. @param path where it is */
+/** Reads the address of a list. @param path of the list */
 export function askedList(path: string, query: URLSearchParams): AskedList {
   const said = (name: string) => query.get(name)?.trim() || undefined
   const entries = FIELDS.map((name) => [name, said(name)] as const)
@@ -75,7 +75,7 @@ export function filterWords({ typed }: Pick<AskedList, 'typed'>, meanings: Meani
   }
 }
 
-/** A day is in what goes up to it. */
+/** A day includes everything up to its end. */
 function endOf(to: string): string {
   const day = /^\d{4}-\d{2}-\d{2}$/.test(to) ? new Date(`${to}T00:00:00Z`) : undefined
   if (day === undefined || Number.isNaN(day.getTime())) return to

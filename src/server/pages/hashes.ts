@@ -3,7 +3,7 @@ import type { Home } from '../../db/home.ts'
 import type { SnapshotPage } from '../../pages/model/snapshot.ts'
 import { openBelow } from './open-below.ts'
 
-/** What the hashes of a page say: SHA-256, hexadecimal. */
+/** The hashes of a page: SHA-256, hexadecimal. */
 export interface Hashes {
   /** Of all files together. */
   readonly root: string
@@ -29,7 +29,7 @@ export function hashesOf({ dataDir }: Pick<Home, 'dataDir'>, { folder, hashes }:
   }
 }
 
-/** What is in that file, as far as it is what it should be: it was made from what strangers sent. */
+/** The valid content of that file: it was made from untrusted data. */
 function read(said: unknown): Hashes {
   const { root_hash: root, files } = (said ?? {}) as { root_hash?: unknown; files?: unknown }
   const entries = (Array.isArray(files) ? files : []).flatMap((entry: unknown) => {

@@ -5,7 +5,7 @@ import { listTree } from '../../hooks/copy-tree.ts'
 import type { Hook } from '../../hooks/discover.ts'
 
 /**
- * Are the hashes of a page of just the files that its plugins have published? They may have been taken before that.
+ * Whether a page's hashes cover exactly the files that its plugins have published. They may have been made before.
  * @param root the page's folder
  * @param hook has made them
  */
@@ -15,7 +15,7 @@ export function areOfAllFiles(root: string, { plugin, hashes = '' }: Pick<Hook, 
   const plugins = readdirSync(root, { withFileTypes: true }).filter(
     (entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== plugin,
   )
-  // Of a folder with links, which our own hooks do not make, none count.
+  // A folder with links, which our own hooks do not create, never counts.
   const files = plugins.flatMap(({ name }) =>
     [...(listTree(join(root, name))?.files ?? [])].map(([path, { size }]) => ({ path: `${name}/${path}`, size })),
   )

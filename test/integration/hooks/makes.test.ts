@@ -157,10 +157,10 @@ it('what is wrong in what it says is named, and it runs all the same', async () 
   const config = join(home.dataDir, 'plugins', 'essay', 'config.json')
   for (const [makes, why] of [
     [[], 'makes is a table'],
-    [{ group: 'poems' }, 'makes.group is one of page, picture, text, media, data'],
-    [{ isCopy: 'no' }, 'makes.isCopy is true or false'],
-    [{ title: '../../secret' }, 'makes.title is the name of a file in its folder'],
-    [{ titel: 'x' }, 'makes has no titel'],
+    [{ group: 'poems' }, 'makes.group must be one of page, picture, text, media, data'],
+    [{ isCopy: 'no' }, 'makes.isCopy must be true or false'],
+    [{ title: '../../secret' }, 'makes.title must be the name of a file in its folder'],
+    [{ titel: 'x' }, 'makes has no field titel'],
   ] as const) {
     writeFileSync(config, JSON.stringify({ makes }))
     const { stdout } = await home.run(['plugin', 'show', 'essay', '--json'])
