@@ -5,7 +5,7 @@ import { chmodSync, cpSync, existsSync, globSync, readdirSync, readFileSync, rmS
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import { BUILT_IN, HOOKS, LIBRARY, MAIN, PAGE_SCRIPTS, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
+import { BUILT_IN, HOOKS, IN_PAGE, LIBRARY, MAIN, PAGE_SCRIPTS, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
 import { keepLines } from './line-map.mjs'
 import { billOf, licencesOf, partsOf } from './parts.mjs'
 
@@ -69,13 +69,17 @@ async function bundle(input, dir, { format, whole = false, before = 0 }) {
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
 }
 
-/** The same for a script of the pages, into one file as browsers load from a disk, too. */
-async function bundlePageScript(source, file) {
+/**
+ * Bundles a script for browsers into one file, as they load from a disk, too.
+ * @param name of the variable for what it exports, if it does
+ */
+async function bundleScript(source, file, name) {
   const input = join(root, source)
   const build = await rolldown({ input, platform: 'browser', logLevel: 'warn', tsconfig: false })
   const { output } = await build.write({
     file,
     format: 'iife',
+    name,
     minify: { compress: false, mangle: false, codegen: MINIFIED },
   })
   await build.close()
@@ -201,7 +205,9 @@ for (const [from, to] of [
   if (existsSync(join(root, from))) cpSync(join(root, from), join(out, to), { recursive: true })
 }
 for (const [name, source] of Object.entries(PAGE_SCRIPTS))
-  modules.push(...(await bundlePageScript(source, join(out, 'pages', `${name}.js`))))
+  modules.push(...(await bundleScript(source, join(out, 'pages', `${name}.js`))))
+for (const source of IN_PAGE)
+  modules.push(...(await bundleScript(source, join(out, 'in-page', `${basename(source, '.ts')}.js`), 'script')))
 removeStale('*', join(out, 'migrations'), readdirSync(join(root, 'src/db/migrations')))
 // The verbs as completion knows them.
 const { commandTree } = await import('../src/cli/program.ts')

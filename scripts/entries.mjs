@@ -36,6 +36,11 @@ export const WHEN_NEEDED = [
   { id: 'tls', importer: /node_modules/, file: 'src/base/start/tls-when-needed.ts' },
   { id: './stream', importer: /node_modules\/pg\/lib\//, file: 'src/base/pg-stream.ts' },
 ]
+/** What runs in a page that is visited: each is a function, in the folder. */
+export const IN_PAGE = [
+  ...['before-scripts', 'fill-storage', 'settle', 'hide-overlays', 'unroll', 'unpin', 'finish'],
+  ...['serialize', 'frame-html', 'empty-fields', 'has-password-field'],
+].map((name) => `src/browse/script/${name}.ts`)
 /** The scripts of the pages on disk, of the pages of a server and the worker that these share, and those of replay. */
 export const PAGE_SCRIPTS = {
   pages: 'src/pages/script/main.ts',

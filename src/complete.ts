@@ -1,5 +1,5 @@
-// What shells ask at each press of a key (`completion words WORD...`): an entry of its own, since the whole
-// program takes too long to load for that.
+// Called by shells at each Tab (`completion words WORD...`): a separate entry, since the whole program takes too long
+// to load for that.
 import { readFileSync } from 'node:fs'
 import { asset } from './base/package-root.ts'
 import { lookUp } from './cli/completion/look-up.ts'
@@ -7,8 +7,8 @@ import type { VerbTree } from './cli/completion/tree.ts'
 import { complete } from './cli/completion/words.ts'
 
 /**
- * Prints `files` or `words`, then a line for each word, its meaning behind a tab: for the last of these words, which
- * begin with the name of the program.
+ * Prints `files` or `words`, then a line for each word, with its meaning after a tab: completions of the last of these
+ * words, which begin with the name of the program.
  */
 async function answer(words: readonly string[]): Promise<void> {
   const tree = JSON.parse(readFileSync(asset('verbs.json', 'verbs.json'), 'utf8')) as VerbTree

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The entry of the program and of its workers: as little as possible before the work, since every process of ours
+// The entry of the program and of its workers: does as little as possible before the work, since every process of ours
 // starts here.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -38,13 +38,13 @@ if (verb === '--version' || verb === '-V' || verb === 'version') {
   void (load('program.js', 'cli/program.ts') as typeof Program).program(process.argv)
 }
 
-/** By name: the build shall not put it in here, too. */
+/** By name, so that the build does not bundle it in here, too. */
 function load(built: string, source: string): unknown {
   const file = join(import.meta.dirname, BUILT ? built : source)
   return BUILT ? loadCompiled(file, use(), VERSION) : createRequire(file)(file)
 }
 
-/** What this process is for, as far as it makes a difference for the code that it needs. */
+/** The purpose of this process, as far as it decides which code is loaded. */
 function use(): string {
   if (verb === 'worker') return kind === 'crawl' ? 'crawl-worker' : 'snapshot-worker'
   const uses = ['--help', 'help', '--run', 'add', 'run', 'status', 'crawl', 'snapshot', 'result', 'server']

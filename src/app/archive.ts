@@ -3,7 +3,7 @@ import type { CONFIG_FILE } from '../base/config-file.ts'
 import type { Home } from '../db/home.ts'
 import type { KnownSettings } from '../hooks/known-settings.ts'
 
-/** Settings as written, and where. */
+/** Settings as written, and their source. */
 export interface Source {
   readonly name: 'command line' | 'environment' | 'machine' | typeof CONFIG_FILE
   readonly texts: Texts
@@ -11,15 +11,15 @@ export interface Source {
   readonly where: string
 }
 
-/** What an archive is opened with: where it is, and the settings that hold there. */
+/** What an archive is opened with: its place, and the settings in force there. */
 export interface Configured {
   readonly dataDir: string
   /** None: the embedded server. */
   readonly databaseUrl: string | undefined
   readonly settings: Settings
-  /** Where these come from, the strongest first. */
+  /** The sources of the settings, the strongest first. */
   readonly sources: readonly Source[]
-  /** What may be set, by the plugins that are here. */
+  /** The settings that exist, including those of the plugins here. */
   readonly known: KnownSettings
 }
 
@@ -29,7 +29,7 @@ export interface Archive {
   readonly kind: 'embedded' | 'external'
   readonly settings: Settings
   readonly known: KnownSettings
-  /** Waits for a database that went away, as at the start; one of our own is started again. Throws AppError. */
+  /** Waits for a database that went away, as at the start; restarts an embedded one. Throws AppError. */
   untilBack(signal?: AbortSignal): Promise<void>
   /** Closes the connection; the last user of an embedded server stops it. */
   close(): Promise<void>

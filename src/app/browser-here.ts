@@ -5,10 +5,10 @@ import { findProgram } from '../base/find-program.ts'
 import { type HookSettings, isEnabled, isTurnedOn, type Plugin } from '../hooks/discover.ts'
 import { needed, type RequiredBinary } from '../hooks/upstream/required-binaries.ts'
 
-/** The browser that comes as a package, which plugins take unless CHROME_BINARY names another. */
+/** The packaged browser, which plugins use unless CHROME_BINARY names another. */
 export const PACKAGED_BROWSER = '@sparticuz/chromium'
 
-/** The version of the packaged browser, and where its package is; undefined when it is not installed. */
+/** The version of the packaged browser, and the folder of its package; undefined when it is not installed. */
 export function packagedBrowser(): { readonly version: string; readonly root: string } | undefined {
   try {
     const root = dirname(dirname(createRequire(import.meta.url).resolve(PACKAGED_BROWSER)))
@@ -19,7 +19,7 @@ export function packagedBrowser(): { readonly version: string; readonly root: st
   }
 }
 
-/** Do the browser's captures do what this program would do for its plugin? Nobody misses it then. */
+/** Whether the browser's captures do what this program would do for its plugin, so that it is not missed. */
 export function isSparedByBrowser(
   { neededBy }: RequiredBinary,
   plugin: Plugin,
@@ -29,7 +29,7 @@ export function isSparedByBrowser(
   return neededBy === 'pages without a browser' && !isTurnedOn(plugin, settings) && hasBrowser(all, settings)
 }
 
-/** The programs that nobody misses here: a browser does what each plugin that is on would do with them. */
+/** The programs that are not missed here: a browser does what each enabled plugin would do with them. */
 export function sparedPrograms(all: readonly Plugin[], settings: HookSettings): ReadonlySet<string> {
   const spared = new Set<string>()
   const missed = new Set<string>()
@@ -40,7 +40,7 @@ export function sparedPrograms(all: readonly Plugin[], settings: HookSettings): 
 }
 
 function hasBrowser(plugins: readonly Plugin[], settings: HookSettings): boolean {
-  if (!plugins.some((plugin) => plugin.name === 'chrome' && isEnabled(plugin, settings))) return false
+  if (!plugins.some((plugin) => plugin.meaning.browser && isEnabled(plugin, settings))) return false
   const given = settings['CHROME_BINARY']?.trim()
   return given ? findProgram(given, settings['PATH']) !== undefined : packagedBrowser() !== undefined
 }

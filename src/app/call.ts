@@ -1,11 +1,11 @@
 import type { NewRow } from '../db/new-process.ts'
 
-/** What a caller gives with each call, besides its input. */
+/** What a caller passes with each call, besides its input. */
 export interface Call<Event = never> {
-  /** Aborted: what was asked for stops in order. */
+  /** Once aborted, the call stops in an orderly way. */
   readonly signal?: AbortSignal
-  /** Told what happens meanwhile, as data: what is said of it is the caller's. */
+  /** Is told what happens meanwhile, as data: the caller puts it into words. */
   readonly tell?: (event: Event) => void
-  /** The row of the process for which it acts, where that is still to be written: `add` does, with its crawl. */
+  /** The row of the calling process, when it is yet to be written: `add` writes it with its crawl. */
   readonly on?: NewRow
 }

@@ -6,11 +6,11 @@ export type { Watched } from '../db/changes.ts'
 
 /** What changed between two looks. */
 export interface Changes {
-  /** Any page that is in the archive, or a crawl that came, went, began or ended. */
+  /** Any page in the archive, or a crawl that was added, removed, begun or sealed. */
   readonly archive: boolean
   /** Pages, by id. */
   readonly pages: readonly string[]
-  /** Crawls, by id: they, or any of their pages. */
+  /** Crawls, by id: the crawl, or any of its pages. */
   readonly crawls: readonly string[]
   /** Who works, or on what. */
   readonly processes: boolean
@@ -18,29 +18,29 @@ export interface Changes {
 
 type Of = Pick<Archive, 'home'>
 
-/** Rows of one kind that are looked at for themselves: more are not, and are told of when they are sealed. */
+/** How many rows of one kind are watched individually; further ones are reported when they are sealed. */
 const MOST_WATCHED = 500
 
-/** Looks at an archive again and again, and says each time what is different. Nobody tells it: it costs who asks. */
+/** Polls an archive, and reports each time what has changed. Only those who look pay for it. */
 export class Watch {
   readonly #archive: Of
   #last: Moment | undefined
   #identity = ''
   #watched: Watched = { pages: [], crawls: [] }
-  /** Changes that were told, and may be read again while an older transaction runs. */
+  /** Changes that were reported, and may be read again while an older transaction runs. */
   #told: ReadonlySet<string> = new Set()
 
   constructor(archive: Of) {
     this.#archive = archive
   }
 
-  /** Is any page in work, as far as it has looked? */
+  /** Whether any page was in work at the last look. */
   get isWorking(): boolean {
     return (this.#last?.working.length ?? 0) > 0
   }
 
   /**
-   * Which database it saw last: another one after a restore or a failover, and what was seen of the one before tells
+   * The database that it saw last: after a restore or a failover it is another one, and what was seen before means
    * nothing. Empty before the first look.
    */
   get identity(): string {
@@ -48,10 +48,10 @@ export class Watch {
   }
 
   /**
-   * @param asked what somebody looks at: of these it is told whatever changes, of others what ends or is worked on.
-   * What is open and was not looked at the last time counts as changed
+   * @param asked the rows that are watched: every change of these is reported, of others only their end and work on
+   * them. Open rows that were not watched the last time count as changed
    * @returns undefined when anything may have changed: the first time, after more changes than one look reads, and when
-   * the server began anew. Throws when the database is away
+   * the server was restarted. Throws when the database is away
    */
   async look(asked: Watched): Promise<Changes | undefined> {
     const { db, dataDirId } = this.#archive.home
@@ -69,7 +69,7 @@ export class Watch {
     const crawls = differences(before.crawls, now.crawls)
     const here = (kind: keyof Watched) => {
       const ids = new Set(watched[kind])
-      // One that is not watched any more did not change by that.
+      // A row that is no longer watched did not change by that.
       return differences(
         before.watched[kind].filter(({ id }) => ids.has(id)),
         now.watched[kind],
@@ -88,7 +88,7 @@ export class Watch {
   }
 }
 
-/** The first look is for the horizon alone: no transaction has this number yet. */
+/** The first look only sets the horizon: no transaction has this number yet. */
 const FROM_NOW = '18446744073709551615'
 
 async function databaseIdentity({ home }: Of): Promise<string> {
@@ -96,7 +96,7 @@ async function databaseIdentity({ home }: Of): Promise<string> {
   return [server ?? '', database].join('-').replace(/[^\w-]/g, '_')
 }
 
-/** What is in one list and not, or not the same, in the other. */
+/** The rows that are in only one of the lists, or differ between them. */
 function differences<Row extends RowState>(before: readonly Row[], now: readonly Row[]): Row[] {
   const states = new Map(before.map((row) => [row.id, row]))
   const fresh = now.filter(({ id, state }) => states.get(id)?.state !== state)

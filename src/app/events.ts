@@ -9,7 +9,7 @@ import type { Installing } from './plugins/install-needed.ts'
 import type { NoSetting } from './settings/configure.ts'
 import type { Overridden } from './settings/set-settings.ts'
 
-/** All that callers are told while what they asked for is done, to be put into words; not how far it is. */
+/** All events that callers are told of while a call runs, to be put into words; without progress. */
 export type AppEvent =
   | OpenEvent
   | LeftOut

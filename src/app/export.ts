@@ -4,20 +4,20 @@ import type { Call } from './call.ts'
 import { EXPORTS, type ExportFormat, type ExportName } from './export/formats.ts'
 import { listRows } from './lists.ts'
 
-/** Characters that are given at once, or a few more. */
+/** How many characters are yielded at once, or a few more. */
 const CHUNK = 262_144
 
 /** What is exported, and how. */
 interface Wanted {
   readonly format: ExportName
   readonly filters?: Partial<Filters>
-  /** At most so many pages; all when not given. */
+  /** At most this many pages; without it, all. */
   readonly limit?: number
 }
 
 /**
- * Pages as text, newest first, in a format that other programs and `add` read. They are read through a cursor while the
- * reader asks for more. Throws the reason of `signal` once that is given.
+ * Pages as text, newest first, in a format that other programs and `add` can read. They are read through a cursor as
+ * the reader asks for more. Throws the reason of `signal` once it aborts.
  */
 export async function* exportPages(
   archive: Pick<Archive, 'home'>,

@@ -7,7 +7,7 @@ import type { ProcessRow } from '../db/processes.ts'
 import type { Archive } from './archive.ts'
 import type { Call } from './call.ts'
 
-/** Rows as they come, some at a time; they are read while the reader asks for more. */
+/** Rows in batches, read as the reader asks for more. */
 export type Rows<Row> = AsyncGenerator<readonly Row[], void, void>
 
 type Of = Pick<Archive, 'home'>
@@ -23,7 +23,7 @@ export function listRows<Row extends { readonly id: string }>(
   return read(async (visit) => void (await eachListed(home.db, listing, wanted, visit)), stop)
 }
 
-/** The same of processes of this data dir. */
+/** The same for processes of this data dir. */
 export function listProcesses(
   { home }: Of,
   { filters, limit }: { readonly filters: ProcessFilters; readonly limit?: number | undefined },

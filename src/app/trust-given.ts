@@ -3,15 +3,15 @@ import type { CrawlConfig } from '../db/tables.ts'
 import type { KnownSettings } from '../hooks/known-settings.ts'
 
 /**
- * Notes what is set here for a crawl, as far as no row has it by itself. Called before the row is written: only what a
- * person has given may reach it, no record.
+ * Notes the settings that were given here for a crawl, so that its row counts. Called before the row is written: only
+ * what a person has given may be noted, never a record.
  */
 export function trustGiven(known: KnownSettings, dataDir: string, { env = {}, frozen = {} }: CrawlConfig): void {
   const kept = Object.entries(frozen).map(([name, { value }]) => [name, value] as const)
   trustSettings(known, dataDir, [...kept, ...Object.entries(env)])
 }
 
-/** The same of settings by name. */
+/** The same for settings by name. */
 export function trustSettings(
   known: KnownSettings,
   dataDir: string,

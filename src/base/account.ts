@@ -36,7 +36,7 @@ export function closedAbove(real: string, account: Account): string | undefined 
   return closedAbove(above, account) ?? (allows(above, account, 1) ? undefined : above)
 }
 
-/** Does the mode of a file or folder give an account these rights? */
+/** Whether the mode of a file or folder gives an account these rights. */
 export function allows(path: string, account: Account, need: number): boolean {
   const { uid, gid, mode } = statSync(path)
   const shift = uid === account.uid ? 6 : gid === account.gid ? 3 : 0

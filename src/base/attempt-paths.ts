@@ -1,4 +1,4 @@
-/** Names one attempt of a hook among all of its snapshot. */
+/** The name of one attempt of a hook, unique within its snapshot. */
 export function attemptName(plugin: string, hook: string, attempt: number): string {
   return `${plugin}.${hook}.${attempt}`
 }
@@ -9,18 +9,18 @@ export interface LogPaths {
   readonly stderr: string
 }
 
-/** All in one folder: a folder for each plugin would be one more inode for each log. */
+/** All in one folder: a folder per plugin would cost one more inode per log. */
 export function logPaths(plugin: string, hook: string, attempt: number): LogPaths {
   return logsAt(attemptName(plugin, hook, attempt))
 }
 
 /**
- * The output of a snapshot's hooks that ran in a host, below its folder; they have no `stdout` of their own. Where a
- * desktop calls `.log` text/x-log, a browser finds no part of it.
+ * The output of a snapshot's hooks that ran in a host, below its folder; they have no `stdout` of their own. Not
+ * `.log`: some desktops call that text/x-log, and then a browser does not show it.
  */
 export const HOSTED_LOG = '.logs/hosted.txt'
 
-/** Where earlier versions put them: in a folder for each plugin. */
+/** Where earlier versions put them: in a folder per plugin. */
 export function earlierLogPaths(plugin: string, hook: string, attempt: number): LogPaths {
   return logsAt(`${plugin}/${hook}.${attempt}`)
 }

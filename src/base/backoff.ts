@@ -3,15 +3,15 @@ export interface Backoff {
   /** After the first try. */
   readonly baseMs: number
   readonly maxMs: number
-  /** The fraction by which a delay is varied, so that those who failed together do not come back together. */
+  /** The fraction by which a delay is varied, so that those who failed together do not retry together. */
   readonly jitter?: number
 }
 
-/** No delay is doubled more often, so that the result stays a number even from 0. */
+/** The most doublings of a delay, so that the result stays a number even from 0. */
 const MOST_DOUBLINGS = 60
 
 /**
- * The delay after so many failed tries, in milliseconds: doubled each time, capped and varied.
+ * The delay after this many failed tries, in milliseconds: doubled each time, capped and varied.
  * @param tries 1 after the first
  * @param random from 0 to 1
  */

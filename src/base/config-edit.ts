@@ -7,17 +7,17 @@ import { FileLock } from './file-lock.ts'
 import { put } from './own.ts'
 import { replaceFile } from './replace-file.ts'
 
-/** What TOML can hold for a setting. */
+/** The TOML values that a setting can have. */
 export type TomlValue = string | number | boolean | readonly string[]
 
-/** Settings by name, and what becomes of them: undefined removes one. */
+/** New values of settings, by name; undefined removes one. */
 export type Changes = ReadonlyMap<string, TomlValue | undefined>
 
 /**
- * Changes settings in a TOML file, archivebox.toml as a rule, all at once; all other lines and comments stay as they
- * are. Several processes may do so at once.
- * @returns whether the file is another now
- * Throws UsageError for a file that is not TOML, and AppError when more than that would change.
+ * Changes settings in a TOML file, usually archivebox.toml, all at once; all other lines and comments stay as they are.
+ * Several processes may do so at once. Throws UsageError for a file that is not TOML, and AppError when more than that
+ * would change.
+ * @returns whether the file has changed
  */
 export async function editConfig(folder: string, changes: Changes, name = CONFIG_FILE): Promise<boolean> {
   return await locked(join(folder, name), async (file) => {
@@ -30,7 +30,7 @@ export async function editConfig(folder: string, changes: Changes, name = CONFIG
       else put(expected, key, written(value))
     }
     if (!isDeepStrictEqual(await configIn(after, file), expected))
-      throw new AppError(`${file} cannot be changed so without changing more`, {
+      throw new AppError(`${file} cannot be changed without changing other lines`, {
         hint: 'change it by hand: archivebox-ts config edit',
       })
     if (after === before) return false
@@ -39,7 +39,7 @@ export async function editConfig(folder: string, changes: Changes, name = CONFIG
   })
 }
 
-/** Replaces such a file by `text`, unless somebody has changed it since it was `before`: false. */
+/** Replaces such a file by `text`; false when somebody has changed it since it was `before`. */
 export async function replaceConfig(path: string, before: string, text: string): Promise<boolean> {
   return await locked(path, async (file) => {
     if ((configText(file) ?? '') !== before) return false
@@ -68,7 +68,7 @@ async function edited(text: string, key: string, value: TomlValue | undefined): 
     return patch(text, parsed)
   }
   if (found.length === 0) return text
-  // Patching a key away takes comments above it along: only its own line shall go.
+  // The library would remove a key together with the comments above it: only the key's own line must go.
   for (const { table, as } of found) table[as] = DOOMED
   const marked = patch(text, parsed)
   const rest = marked.replaceAll(DOOMED_LINE, '')
@@ -77,11 +77,11 @@ async function edited(text: string, key: string, value: TomlValue | undefined): 
   return patch(text, parsed)
 }
 
-/** Stands for a value whose line goes. */
+/** Marks a value whose line is removed. */
 const DOOMED = 'archivebox-ts-removes-this-line'
 const DOOMED_LINE = new RegExp(`^[^\\n{]*=[ \\t]*"${DOOMED}"[^\\n]*(\\n|$)`, 'gm')
 
-/** A link to the file, its mode and its owner stay as they are. Under a lock. */
+/** The file keeps its mode and owner, also behind a link. Needs a lock. */
 function replace(path: string, text: string): void {
   const file = existsSync(path) ? realpathSync(path) : path
   const was = statSync(file, { throwIfNoEntry: false })
@@ -90,6 +90,6 @@ function replace(path: string, text: string): void {
   try {
     replaceFile(file, text, { mode, owner: isOurs ? undefined : was })
   } catch (error) {
-    throw new UsageError(`cannot write ${file}: ${messageOf(error)}`, 'mend the owner and mode of its folder')
+    throw new UsageError(`cannot write ${file}: ${messageOf(error)}`, 'fix the owner and mode of its folder')
   }
 }

@@ -5,9 +5,9 @@ import { codeOf, messageOf, UsageError } from './errors.ts'
 export const CONFIG_FILE = 'archivebox.toml'
 
 /**
- * The settings in DATA_DIR/archivebox.toml as the environment would hold them: upper-case keys; a table's keys count as
- * if they stood outside it; arrays and dates as JSON text. No file: no settings. Throws UsageError for a file that is
- * not TOML.
+ * The settings in DATA_DIR/archivebox.toml in the form of an environment: upper-case keys; the keys of tables count as
+ * if they stood outside; arrays and dates as JSON text. No file: no settings. Throws UsageError for a file that is not
+ * TOML.
  */
 export async function readConfigFile(dataDir: string): Promise<Record<string, string>> {
   const file = join(dataDir, CONFIG_FILE)
@@ -24,14 +24,14 @@ export function configText(file: string): string | undefined {
   }
 }
 
-/** The settings in the text of a configuration file, as `readConfigFile` has them. */
+/** The settings in the text of a configuration file, in the form of `readConfigFile`. */
 export async function configIn(text: string, file: string): Promise<Record<string, string>> {
   return textsOf(await tomlIn(text, file))
 }
 
-/** What the text of a TOML file says. Throws UsageError for one that is not TOML. */
+/** The content of a TOML file. Throws UsageError for one that is not TOML. */
 export async function tomlIn(text: string, file: string): Promise<Readonly<Record<string, unknown>>> {
-  // A new file has only comments: then the parser need not be loaded.
+  // A new file has only comments: the parser need not be loaded.
   if (!/^\s*[^#\s]/m.test(text)) return {}
   try {
     const { parse } = await import('@decimalturn/toml-patch')
@@ -44,12 +44,12 @@ export async function tomlIn(text: string, file: string): Promise<Readonly<Recor
   }
 }
 
-/** The settings in a parsed file as the environment would hold them. */
+/** The settings in a parsed file, in the form of an environment. */
 export function textsOf(parsed: object): Record<string, string> {
   return Object.fromEntries(entriesIn(parsed).map(({ key, value }) => [key, written(value)]))
 }
 
-/** One setting in a parsed file: its name, and the table that holds it under the key as it is written there. */
+/** One setting in a parsed file: its name, and the table that holds it under its original key. */
 export interface Entry {
   readonly key: string
   readonly value: unknown
@@ -57,7 +57,7 @@ export interface Entry {
   readonly as: string
 }
 
-/** Every setting in a parsed file; of one that comes twice the last counts. */
+/** Every setting in a parsed file; the last of duplicates counts. */
 export function entriesIn(parsed: object): Entry[] {
   const table = parsed as Record<string, unknown>
   return Object.entries(table).flatMap(([as, value]) =>
@@ -67,7 +67,7 @@ export function entriesIn(parsed: object): Entry[] {
   )
 }
 
-/** A value as the environment would hold it. */
+/** A value in the form of an environment. */
 export function written(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

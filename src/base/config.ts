@@ -18,11 +18,11 @@ import {
 } from './kinds.ts'
 
 /**
- * Who may set a setting: the least trusted first, and with each those behind it.
+ * Who may set a setting: the least trusted first; each includes those after it.
  * - `page`: the row or record of a page, whoever wrote it
  * - `crawl`: the row of a crawl, whoever wrote it
- * - `persona`: only who works here: a persona's file, and `-c` on a command line. A row's value counts when one
- *   of them has said the same (`trusted-settings.ts`)
+ * - `persona`: only people who work here: a persona's file, and `-c` on a command line. A row's value counts when one
+ *   of these has set the same (`trusted-settings.ts`)
  * - `machine`: the environment, the file of the machine, archivebox.toml; never a row
  */
 export const SETTERS = ['page', 'crawl', 'persona', 'machine'] as const
@@ -46,9 +46,9 @@ export interface Setting<T = unknown, Standard = unknown> {
   /** Its value is never shown. */
   readonly secret?: true
   readonly by: Setter
-  /** The value that protects: whoever may set it or not, a page or crawl may have this one. */
+  /** The value that protects: a page or crawl may always have this one. */
   readonly safe?: string
-  /** Hooks get it, though only a machine sets it. */
+  /** Hooks get it, although only a machine sets it. */
   readonly toHooks?: true
 }
 
@@ -70,19 +70,19 @@ export const SETTINGS = {
   DATA_DIR: setting(path, './data', {
     option: '--data-dir',
     by: 'machine',
-    means: 'where the archive lies',
+    means: 'the folder of the archive',
   }),
   DATABASE_URL: setting({ ...text, takes: 'a URL' }, undefined, {
     option: '--database-url',
     standardIs: 'the embedded server',
     secret: true,
     by: 'machine',
-    means: 'a PostgreSQL server from version 14 on',
+    means: 'a PostgreSQL server, version 14 or later',
   }),
   DATABASE_URL_FILE: setting(absolutePath, undefined, {
     standardIs: "`database-url` in systemd's `$CREDENTIALS_DIRECTORY`, if it is there",
     by: 'machine',
-    means: 'a file with DATABASE_URL: what stands in the environment can be read by hooks of the same account',
+    means: 'a file that holds DATABASE_URL: hooks of the same account can read the environment',
   }),
   WAIT_DB: setting(amount('seconds', LONGEST_TIMER), undefined, {
     option: '--wait-db',
@@ -93,7 +93,7 @@ export const SETTINGS = {
   LOG_LEVEL: setting(oneOf('debug', 'info', 'warn', 'error'), 'info', {
     option: '-q, -v',
     by: 'machine',
-    means: 'the least urgent messages that are shown',
+    means: 'the least severe messages to show',
   }),
   NO_COLOR: setting(text, undefined, {
     option: '--no-color',
@@ -108,11 +108,11 @@ export const SETTINGS = {
   }),
   TIMEOUT: setting(SECONDS, 60, {
     by: 'page',
-    means: 'how long a hook may take, at most 12 hours; 0 counts as not set',
+    means: 'how long a hook may run, at most 12 hours; 0 counts as not set',
   }),
   BACKGROUND_GRACE: setting(SECONDS, 15, {
     by: 'page',
-    means: 'how long a background hook has at least to end after SIGTERM, however long it ran before',
+    means: 'the least time that a background hook gets to end after SIGTERM, however long it has run',
   }),
   HOOK_RETRIES: setting(whole(0, 1_000), 3, {
     by: 'page',
@@ -120,7 +120,7 @@ export const SETTINGS = {
   }),
   HOOK_RETRY_SECONDS: setting(SECONDS, 15, {
     by: 'page',
-    means: 'how long to wait before the first retry; twice as long each time, up to an hour',
+    means: 'how long to wait before the first retry; doubles with each retry, up to an hour',
   }),
   HOOK_HOST: setting(flag, true, {
     by: 'page',
@@ -129,16 +129,16 @@ export const SETTINGS = {
   USER_AGENT: setting(text, undefined, {
     standardIs: '`archivebox-ts` and `CONTACT`',
     by: 'page',
-    means: 'how the built-in hooks introduce themselves',
+    means: 'the user agent of the built-in hooks',
   }),
   CONTACT: setting(text, undefined, {
     standardIs: 'none',
     by: 'page',
-    means: 'a URL or mail address that `USER_AGENT` names by default, for those whose pages are archived',
+    means: 'a URL or mail address in the default `USER_AGENT`, so that site owners can reach you',
   }),
   MANNERS: setting(oneOf('public', 'all', 'off'), 'public', {
     by: 'page',
-    means: 'which hosts have the limits below: those with a public address, all, or none',
+    means: 'which hosts the limits below apply to: those with a public address, all, or none',
   }),
   HOST_CONCURRENCY: setting(whole(0, 1_000), 4, {
     by: 'page',
@@ -146,30 +146,30 @@ export const SETTINGS = {
   }),
   HOST_DELAY: setting(amount('seconds', 3_600), 0.25, {
     by: 'page',
-    means: 'from the beginning of one page of a host to that of the next',
+    means: 'the least time between the starts of two pages of one host',
   }),
   ROBOTS_TXT: setting(flag, false, {
     by: 'page',
-    means: '`true` archives no page that the robots.txt of its host forbids, and keeps its Crawl-delay',
+    means: '`true` skips pages that the robots.txt of their host forbids, and respects its Crawl-delay',
   }),
   REUSE_UNCHANGED: setting(flag, true, {
     by: 'page',
     means:
-      '`false`, as `add --again` sets it, has servers send everything anew; else a page that was archived before is ' +
-      'asked for by its ETag and date, and taken from its latest copy when it is unchanged',
+      '`false`, as set by `add --again`, fetches everything anew; otherwise a page that was archived before is ' +
+      'requested with its ETag and date, and taken from its latest copy when unchanged',
   }),
   MAX_PAGES_PER_HOST: setting(whole(0, 10_000_000), 0, {
     by: 'crawl',
-    means: 'how many pages of one host a crawl archives; 0: no limit',
+    means: 'how many pages of one host a crawl may archive; 0: no limit',
   }),
   MAX_SIZE_PER_HOST: setting(size, 0, {
     by: 'crawl',
-    means: 'when a crawl has kept so much of one host, it begins no more pages of it; 0: no limit',
+    means: 'a crawl starts no more pages of a host once it has stored this much of it; 0: no limit',
   }),
   CRAWL_WACZ_MAX_SIZE: setting(size, 1024 ** 3, {
     standardIs: '1gb',
     by: 'crawl',
-    means: 'up to which size the WARCs of a crawl are also put into one `wacz/crawl.wacz` in its folder; 0: never',
+    means: 'up to this total size, the WARCs of a crawl are also packed into `wacz/crawl.wacz` in its folder; 0: never',
   }),
   CHECK_SSL_VALIDITY: setting(flag, true, {
     by: 'persona',
@@ -179,38 +179,38 @@ export const SETTINGS = {
   ACCEPT_LANGUAGE: setting(text, undefined, {
     standardIs: "the browser's own",
     by: 'page',
-    means: 'the languages in which pages are asked for, the best first: `de-DE,de;q=0.9`',
+    means: 'the languages to request pages in, preferred first: `de-DE,de;q=0.9`',
   }),
   BLOCK_PRIVATE_ADDRESSES: setting(flag, false, {
     by: 'machine',
     safe: 'true',
     toHooks: true,
     means:
-      '`true` connects to no private or loopback address, whatever name or redirect leads there; to link-local ' +
-      'addresses and metadata services of clouds nothing connects anyhow',
+      '`true` blocks private and loopback addresses, whatever name or redirect leads there; link-local ' +
+      'addresses and metadata services of clouds are always blocked',
   }),
   ALLOW_PRIVATE_HOSTS: setting(list, [], {
     standardIs: 'none',
     by: 'machine',
     toHooks: true,
     means:
-      'hosts that are excepted from this, link-local ones too: names or addresses, each with a `:port` if only that, ' +
+      'exceptions to this, also for link-local addresses: names or addresses, with `:port` to allow that port only, ' +
       'and networks',
   }),
   ACTIVE_PERSONA: setting(personaName, 'Default', {
     by: 'crawl',
-    means: 'the persona in `personas` that visits pages: its cookies, headers and settings',
+    means: 'the persona in `personas` whose cookies, headers and settings pages are visited with',
   }),
   COOKIES_FILE: setting(path, undefined, {
     standardIs: 'that of the persona',
     by: 'persona',
-    means: 'the cookies with which pages are asked for, in the format of Netscape (cookies.txt)',
+    means: 'the cookies to request pages with, in Netscape format (cookies.txt)',
   }),
   NODE_BINARY: setting(path, process.execPath, {
     standardIs: 'the one that runs the program',
     by: 'machine',
     toHooks: true,
-    means: 'the Node that hooks find',
+    means: 'the Node that hooks run on',
   }),
   ABX_PLUGINS_DIR: setting(paths, [], {
     standardIs: 'none',
@@ -221,12 +221,12 @@ export const SETTINGS = {
   ABXPKG_LIB_DIR: setting(path, undefined, {
     standardIs: "`abx/lib` in the user's configuration folder, as for abx-dl",
     by: 'machine',
-    means: 'where the programs and modules lie that `plugin install` or abxpkg have installed for plugins',
+    means: 'where `plugin install` and abxpkg install programs and modules for plugins',
   }),
   NODE_MODULES_DIR: setting(path, undefined, {
     standardIs: '`npm/node_modules` in ABXPKG_LIB_DIR',
     by: 'machine',
-    means: 'the Node modules that plugins find, and where `plugin install` puts them',
+    means: 'where plugins find Node modules, and `plugin install` installs them',
   }),
   PYTHON_BINARY: setting(path, undefined, {
     standardIs: "that of the plugins' own virtual environment, else `python3`",
@@ -236,12 +236,12 @@ export const SETTINGS = {
   CHROMEWEBSTORE_EXTENSIONS_DIR: setting(path, undefined, {
     standardIs: '`chromewebstore/extensions` in ABXPKG_LIB_DIR',
     by: 'machine',
-    means: 'the browser extensions that plugins find',
+    means: 'where plugins find browser extensions',
   }),
   HOOK_ENV_ALLOW: setting(list, [], {
     standardIs: 'none',
     by: 'machine',
-    means: 'variables of our environment that hooks get, beside those that the contract or their plugins name',
+    means: 'environment variables to pass to hooks, beside those that the contract or their plugins name',
   }),
   MAX_CRAWL_WORKERS: setting(WORKERS, Math.min(availableParallelism(), MOST_WORKERS), {
     standardIs: `cores, at most ${MOST_WORKERS}`,
@@ -257,18 +257,18 @@ export const SETTINGS = {
     by: 'machine',
     standardIs: 'what is left of the timeouts of its hooks',
     means:
-      'how long a runner that is told to stop may take until it is gone; hooks that still run shortly before are ' +
-      'killed, and run again the next time',
+      'how long a runner may take to stop; hooks that still run shortly before that are ' +
+      'killed, and run again next time',
   }),
   CONTAINMENT: setting(oneOf('auto', 'basic', 'pidns', 'cgroup'), 'auto', {
     by: 'machine',
-    means: 'what keeps hooks from outliving the runner; `auto`: a control group where there is one, else `basic`',
+    means: 'what keeps hooks from outliving the runner; `auto`: a control group where available, else `basic`',
   }),
   HOOK_USER: setting(text, undefined, {
     by: 'machine',
     standardIs: 'as root the owner of the database cluster, else whoever runs the program',
     means:
-      'the user as whom root runs hooks and browsers; `root` for plugins that need that: browsers have no sandbox then',
+      'the user that root runs hooks and browsers as; `root` for plugins that need it, with no sandbox for browsers',
   }),
   HISTORY_DAYS: setting(whole(0, 100_000), 30, {
     by: 'machine',
@@ -277,23 +277,22 @@ export const SETTINGS = {
   PUBLIC_URL: setting(origin, undefined, {
     standardIs: '`http://abx-<8 digits>.localhost` and the port',
     by: 'machine',
-    means:
-      'where a proxy on this machine makes `server` known; `http://127.0.0.1:8000` for browsers without `*.localhost`',
+    means: 'the URL at which a proxy on this machine serves `server`; `http://127.0.0.1:8000` without `*.localhost`',
   }),
   SERVER_TOKEN: setting(tokenText, undefined, {
     standardIs: 'none',
     secret: true,
     by: 'machine',
-    means: 'what programs send as `Authorization: Bearer` to read the API and the metrics of `server`',
+    means: 'the token that programs send as `Authorization: Bearer` to read the API and metrics of `server`',
   }),
   CONTENT_URL: setting(origins, undefined, {
-    standardIs: 'hosts below `localhost`, one a copy',
+    standardIs: 'hosts below `localhost`, one per copy',
     by: 'machine',
-    means: 'where that proxy makes the port above it known, which has the copies: `*.` for hosts of their own',
+    means: 'the URL at which that proxy serves the next higher port, which has the copies; `*.` gives each a host',
   }),
   DISK_FLOOR: setting(amount('MB'), 200, {
     by: 'machine',
-    means: 'free space below which no page is begun; 0 turns this off',
+    means: 'the free space below which no page is started; 0 turns this off',
   }),
 } as const
 
@@ -334,7 +333,7 @@ export function described(name: SettingName): string {
   return `${means} (also ${name}; default: ${standardIs ?? String(standard)})`
 }
 
-/** Is a setting of this name secret, whatever else is known of it? */
+/** Whether a setting of this name is secret, whatever else is known about it. */
 export function isSecretName(name: string): boolean {
   return /KEY|TOKEN|SECRET|PASSWORD|COOKIE/.test(name)
 }
@@ -358,7 +357,7 @@ export function strongest(...sources: readonly Texts[]): Texts {
   return Object.assign({}, ...sources.map(set).reverse()) as Texts
 }
 
-/** The value of one setting. A refused one counts as not set: the command line has reported it. */
+/** The value of one setting. An invalid one counts as not set: the command line has reported it. */
 export function readSetting<Name extends SettingName>(name: Name, texts: Texts): Config[Name] {
   const given = texts[name]
   const { kind, standard } = SETTINGS[name]

@@ -7,9 +7,9 @@ import { uuidv7 } from './ids.ts'
 const ID_FILE = '.archivebox-id'
 
 /**
- * Identifies a data dir, whatever path, container or machine it is seen from, by an id that lies in it. The file also
- * names its own inode, so that a copy (`cp -a`, a restored backup) is told from the original that was moved or mounted
- * elsewhere, and gets an id of its own.
+ * Identifies a data dir, whatever path, container or machine it is seen from, by an id in a file. The file also records
+ * its own inode: this tells a copy (`cp -a`, a restored backup), which gets a new id, from the original that was moved
+ * or mounted elsewhere.
  * @param dataDir an existing, writable data dir
  * @param whenCopied called for a copy while no other process can open it; called again by the next process if it fails
  */

@@ -15,8 +15,8 @@ const FIRST_CONFIG = `# Settings of this archive. The environment wins over this
 export const FOLDERS = ['archive', 'plugins', 'personas', 'logs'] as const
 
 /**
- * Makes those folders that are not there. Archived pages may come from somebody's logins: nobody else may enter the
- * archive. One that is there stays as open as it is.
+ * Creates the folders that are missing. Archived pages may come from somebody's logins: nobody else may enter the
+ * archive. An existing one stays as open as it is.
  */
 export function makeFolders(dataDir: string): void {
   for (const name of FOLDERS) {
@@ -25,7 +25,7 @@ export function makeFolders(dataDir: string): void {
   }
 }
 
-/** Is there a data dir at this path? */
+/** Whether there is a data dir at this path. */
 export function isDataDir(path: string): boolean {
   return existsSync(join(path, CONFIG_FILE))
 }
@@ -50,7 +50,7 @@ export function openDataDir(path: string, create: 'never' | 'if-empty' | 'force'
   } catch (error) {
     throw new UsageError(
       `${dataDir} is not writable: ${messageOf(error)}`,
-      'choose another with --data-dir, or mend its owner and mode',
+      'choose another one with --data-dir, or fix its owner and mode',
     )
   }
   return dataDir
@@ -59,7 +59,7 @@ export function openDataDir(path: string, create: 'never' | 'if-empty' | 'force'
 function makeDataDir(path: string, force: boolean): void {
   try {
     const unusable = whyUnusable(path)
-    if (unusable !== undefined) throw new UsageError(unusable, 'choose another with --data-dir')
+    if (unusable !== undefined) throw new UsageError(unusable, 'choose another one with --data-dir')
     makeFolder(path)
     const foreign = readdirSync(path).filter((name) => name !== 'lost+found')
     if (foreign.length > 0 && !force) {
@@ -75,9 +75,9 @@ function makeDataDir(path: string, force: boolean): void {
   } catch (error) {
     if (error instanceof AppError) throw error
     if (codeOf(error) === 'EEXIST' && isDataDir(path)) return // Another process was making it too.
-    throw new AppError(`cannot make the data dir ${path}: ${messageOf(error)}`, {
+    throw new AppError(`cannot create the data dir ${path}: ${messageOf(error)}`, {
       exitCode: EXIT.usage,
-      hint: 'choose another with --data-dir',
+      hint: 'choose another one with --data-dir',
       cause: error,
     })
   }

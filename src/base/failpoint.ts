@@ -99,7 +99,7 @@ export const FAILPOINTS = [
 
 export type Failpoint = (typeof FAILPOINTS)[number]
 
-// No setting: tests alone give it, and it shall be in nobody's list of settings or archivebox.toml.
+// Not a setting: only tests use it, and it must not appear in lists of settings or archivebox.toml.
 const wanted = parse(process.env['ARCHIVEBOX_FAILPOINTS'])
 const passed = process.env['ARCHIVEBOX_FAILPOINTS_PASSED']
 
@@ -108,7 +108,7 @@ const passed = process.env['ARCHIVEBOX_FAILPOINTS_PASSED']
  * `name=action[@n]`, separated by `;`: at the n-th passing (default 1), `kill9`, `term` or `stop` this process, `exit`,
  * `throw`, `reject` (an uncaught rejection), `sleep:<ms>` or `block:<ms>` (the process with it). With
  * `ARCHIVEBOX_FAILPOINTS_FIRED=folder` each fires once among all processes: a link `failpoint.<name>` in there names
- * the pid of that process. `ARCHIVEBOX_FAILPOINTS_PASSED=file` has all processes write down there what they pass.
+ * the pid of that process. With `ARCHIVEBOX_FAILPOINTS_PASSED=file` all processes log to that file what they pass.
  */
 export async function failpoint(name: Failpoint): Promise<void> {
   if (passed) appendFileSync(passed, `${name}\n`)
@@ -147,7 +147,7 @@ function parse(text: string | undefined): Map<string, Asked> | undefined {
 }
 
 function firstAmongAll(name: string): boolean {
-  // No setting either.
+  // Not a setting either.
   const folder = process.env['ARCHIVEBOX_FAILPOINTS_FIRED']
   if (!folder) return true
   try {

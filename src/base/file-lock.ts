@@ -14,7 +14,7 @@ const FOREVER_MS = 2 ** 31 - 1
  */
 export class FileLock {
   readonly #path: string
-  /** The open file, for a child that shall hold the lock too. */
+  /** The open file, for a child that is to hold the lock, too. */
   readonly fd: number
   #closed = false
   #helper: ChildProcess | undefined
@@ -64,7 +64,7 @@ export class FileLock {
   release(): void {
     if (this.#closed) return
     this.#closed = true
-    // One that could not be started has no pid, and Node would signal an arbitrary process.
+    // A helper that could not be started has no pid, and Node would signal an arbitrary process.
     if (this.#helper?.pid !== undefined) this.#helper.kill('SIGKILL')
     this.#releaseLink?.()
     closeSync(this.fd)
@@ -86,7 +86,7 @@ export class FileLock {
   #flock(args: string[], waitMs = WAIT_MS): Promise<'locked' | 'held' | 'late' | 'no flock'> {
     return new Promise((resolve, reject) => {
       // A session of its own: Ctrl-C in the terminal must not end the wait of a process that wants to exit in order.
-      // Without our marks, which is all that this environment is for: it may wait for long, and is no part of our work.
+      // The environment has none of our marks: the helper may wait for long, and is no part of our work.
       const env = { PATH: process.env['PATH'] }
       const child = spawn('flock', [...args, '3'], {
         cwd: '/',
@@ -110,7 +110,7 @@ export class FileLock {
         if (code === 0) resolve('locked')
         else if (late) resolve('late')
         else if (code === 1 && args.includes('-n')) resolve('held')
-        // Pressed before it had its session.
+        // Ctrl-C was pressed before it had its session.
         else if (signal === 'SIGINT' && !this.#closed) resolve(this.#flock(args, waitMs))
         else
           reject(

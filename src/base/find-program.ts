@@ -12,7 +12,7 @@ export function findProgram(name: string, path: string | undefined): string | un
   return places.find(isExecutable)
 }
 
-/** Is this a file that may be run? */
+/** Whether this file can be executed. */
 export function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK)

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 /**
- * For processes of ours that flush. A page has some twenty-five files and folders, and a disk writes at once what it is
- * asked for at once: all of them, not in Node's fours. 28 more threads take 0.3 MB.
+ * For processes that flush. A page has some twenty-five files and folders, and a disk writes together what is requested
+ * together: all of them, not in Node's groups of four. 28 more threads take 0.3 MB.
  */
 export const FLUSH_ENV = { UV_THREADPOOL_SIZE: '32' }
 
@@ -20,7 +20,7 @@ export async function flush(paths: readonly string[]): Promise<void> {
     await Promise.all(paths.slice(at, at + MOST_AT_ONCE).map(flushOne))
 }
 
-/** Flushes a folder with all that is in it; one that is not there has nothing. */
+/** Flushes a folder with all its content; a missing one has none. */
 export async function flushFolder(top: string): Promise<void> {
   const folders = existsSync(top) ? [top] : []
   const files: string[] = []

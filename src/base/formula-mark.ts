@@ -1,13 +1,13 @@
-// A spreadsheet calculates what a field begins with, also a title that a page chose. An apostrophe before it makes it
-// text there, as OWASP advises (CSV injection).
+// A spreadsheet evaluates a field that begins like a formula, even a title that a page chose. An apostrophe before it
+// makes it text there, as OWASP advises (CSV injection).
 
-/** What begins a formula: also as a minus sign, small, and in full width. */
+/** Characters that begin a formula; the minus sign also as a real minus, small, and in full width. */
 const SIGN = '[=+\\-@\\u2212\\ufe62\\ufe63\\ufe66\\ufe6b\\uff0b\\uff0d\\uff1d\\uff20]'
-/** Behind blanks, and what cannot be seen. */
+/** Blanks and invisible characters before it. */
 const BLANK = '(?:(?![\\t\\r\\n])[\\s\\p{Cc}\\p{Cf}]){0,64}'
 /**
- * Where a field may begin: with the text, and, where a spreadsheet separates by something else than we do, behind
- * that. Apostrophes of the text itself may stand there.
+ * Where a field may begin: at the start of the text, or after a separator of spreadsheets other than ours. The text may
+ * have apostrophes of its own there.
  */
 const FORMULAS = new RegExp(`(?:^('*)(?=[\\t\\r\\n])|(?<=^|[;\\t\\r\\n])('*)(?=${BLANK}${SIGN}))`, 'gu')
 const MARKED = new RegExp(`(?:^'('*)(?=[\\t\\r\\n])|(?<=^|[;\\t\\r\\n])'('*)(?=${BLANK}${SIGN}))`, 'gu')
@@ -18,7 +18,7 @@ export function marked(text: string): string {
   return NUMBER.test(text) ? text : text.replace(FORMULAS, "'$1$2")
 }
 
-/** The text that `marked` got. Of another program's, the apostrophe before what looks like a formula goes, too. */
+/** Undoes `marked`. In another program's text, an apostrophe before something like a formula is removed, too. */
 export function unmarked(field: string): string {
   return field.replace(MARKED, '$1$2')
 }

@@ -2,11 +2,11 @@ import { hash } from 'node:crypto'
 
 /** A slot holds 16 bytes; no two texts share all of them. */
 const WORDS = 4
-/** Up to this many texts are kept as they are: loading Node's crypto would take longer than all the rest. */
+/** Up to this many texts are kept as they are: loading Node's crypto would take longer than everything else. */
 const FEW = 256
 
 /**
- * A set of texts that keeps 16 bytes of hash of each, in one array: as strings in a Set, a million of them take 150 MB.
+ * A set of texts that keeps a 16-byte hash of each, in one array: as strings in a Set, a million of them take 150 MB.
  */
 export class HashedSet {
   readonly #few = new Set<string>()
@@ -17,7 +17,7 @@ export class HashedSet {
     return this.#few.size + this.#size
   }
 
-  /** Adds a text. @returns false when it was there */
+  /** Adds a text. @returns false when it was there already */
   add(text: string): boolean {
     if (this.#few.has(text)) return false
     if (this.#few.size < FEW) return this.#few.add(text).size > 0

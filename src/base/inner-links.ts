@@ -1,12 +1,12 @@
 /** An entry of a tree; a link has its target as written. */
 export type TreeEntry = 'file' | 'folder' | { readonly link: string }
 
-/** Path components per link, those of links on its way included. More is a circle, or no honest link. */
+/** The most path components per link, those of links on its way included. More is a circle, or an attack. */
 const MAX_STEPS = 256
 
 /**
- * The links of a tree that lead to one of its files or folders without ever leaving it on the way, with the kind of
- * their target. Decided from the tree alone, so that nothing can change between check and use.
+ * The links of a tree that lead to one of its files or folders without ever leaving it, with the kind of their target.
+ * Decided from the tree alone, so that nothing can change between check and use.
  * @param tree by path below its root, with every folder on the way
  */
 export function innerLinks(tree: ReadonlyMap<string, TreeEntry>): Map<string, 'file' | 'folder'> {

@@ -7,7 +7,7 @@ const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
 const NOTHING_THERE = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP']
 
 /**
- * The real path of what a stranger says lies in a folder; undefined: nothing does. Throws AppError where the way there
+ * The real path of an untrusted path inside a folder; undefined: nothing exists there. Throws AppError where the path
  * leads out, by its steps or by links.
  * @param folder its real path
  */
@@ -26,7 +26,7 @@ export function placeInside(folder: string, path: string): string | undefined {
 }
 
 /**
- * Opens a file to read, if it is one: no link is followed, and no pipe waited for. Undefined: it is none.
+ * Opens a regular file to read: follows no link, and waits for no pipe. Undefined: it is not one.
  * @returns the descriptor, which the caller closes
  */
 export function openFile(path: string): number | undefined {
@@ -34,7 +34,7 @@ export function openFile(path: string): number | undefined {
   try {
     fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   } catch (error) {
-    // A link; a socket, or a device that is not there.
+    // A link; a socket, or a missing device.
     if (['ELOOP', 'EMLINK', 'ENXIO', 'EOPNOTSUPP', 'ENODEV'].includes(codeOf(error) ?? '')) return undefined
     throw error
   }

@@ -5,13 +5,13 @@ import { isZone } from './zone-time.ts'
 export interface Kind<T> {
   /** What it accepts, in words: "a number of seconds". */
   readonly takes: string
-  /** All that it accepts, as it is best written, where that is a fixed few. */
+  /** All accepted texts in their preferred spelling, if there are only a few. */
   readonly words?: readonly string[]
   /** The value; undefined for a text that it does not accept. */
   read(text: string): T | undefined
 }
 
-/** Yes or no, in every spelling that ArchiveBox accepts; empty is no. */
+/** Yes or no, in every spelling that ArchiveBox accepts; empty means no. */
 export const flag: Kind<boolean> = {
   takes: 'true or false',
   words: ['true', 'false'],
@@ -31,7 +31,7 @@ export const path: Kind<string> = {
   read: (given) => (/\p{Cc}/u.test(given) ? undefined : given.trim() || undefined),
 }
 
-/** The path of a file from the root on: it means the same wherever we are started. */
+/** The path of a file from the root on: the same wherever the program is started. */
 export const absolutePath: Kind<string> = {
   takes: 'a path that begins with /',
   read: (given) => (isAbsolute(given.trim()) ? path.read(given) : undefined),
@@ -52,20 +52,20 @@ export const timeZone: Kind<string> = {
   read: (given) => (isZone(given.trim()) ? given.trim() : undefined),
 }
 
-/** What lets a program in: nobody guesses it, and a header can hold it. */
+/** A token that grants access: it cannot be guessed, and fits into a header. */
 export const tokenText: Kind<string> = {
-  takes: '16 letters or more, without blanks',
+  takes: '16 characters or more, without blanks',
   read: (given) => (/^[!-~]{16,1024}$/.test(given.trim()) ? given.trim() : undefined),
 }
 
-/** Where something is to be found: scheme, host and port of a URL, and no more. */
+/** An origin: scheme, host and port of a URL, and nothing else. */
 export const origin: Kind<URL> = {
-  takes: 'a URL of scheme, host and port alone, as https://archive.example.org',
+  takes: 'a URL with only scheme, host and port, such as https://archive.example.org',
   read: (given) => originIn(given.trim()),
 }
-/** The same, or a host of which `*.` stands for any name below it. */
+/** The same, or a host with `*.` for any name below it. */
 export const origins: Kind<URL> = {
-  takes: 'a URL as https://*.copies.example.org, or as https://copies.example.org',
+  takes: 'a URL such as https://*.copies.example.org or https://copies.example.org',
   read: (given) => originIn(given.trim(), /^(?:\*\.)?[^*]+$/),
 }
 
@@ -101,7 +101,7 @@ export function number(low = Number.NEGATIVE_INFINITY, high = Number.POSITIVE_IN
   return { takes, read: (given) => (given.trim() === '' ? undefined : within(Number(given), low, high)) }
 }
 
-/** One of these words, in capitals or not. */
+/** One of these words, in any case of letters. */
 export function oneOf<const Word extends string>(...words: readonly Word[]): Kind<Word> {
   const plain = (word: string) => word.trim().toLowerCase()
   return {
@@ -115,7 +115,7 @@ const UNITS: ReadonlyMap<string, number> = new Map(Object.entries({ '': 1, k: 10
 
 /** Bytes, also written `50mb` or `1.5g` (1024-based). */
 export const size: Kind<number> = {
-  takes: 'a size in bytes, or such as 50mb',
+  takes: 'a size in bytes, or with a unit such as 50mb',
   read: (given) => {
     const match = /^(\d+(?:\.\d+)?)\s*([kmg]?)i?b?$/i.exec(given.trim())
     return match ? Math.floor(Number(match[1]) * UNITS.get(match[2]!.toLowerCase())!) : undefined

@@ -1,4 +1,4 @@
-/** Does a relative path of a row, which may come from a stranger, lead out of its folder, or to that itself? */
+/** Whether a relative, untrusted path of a row leads out of its folder, or to the folder itself. */
 export function leadsOut(path: string): boolean {
   return path.split('/').some((step) => step === '' || step === '.' || step === '..')
 }

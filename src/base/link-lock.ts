@@ -12,18 +12,18 @@ import {
 import { sleep } from './abort.ts'
 import { codeOf } from './errors.ts'
 
-/** The pauses between two looks at a lock that is held: short at first, since most are held for moments. */
+/** The pause between two looks at a lock that is held: short at first, since most are held for moments. */
 const FIRST_LOOK_MS = 20
 const LONGEST_LOOK_MS = 1_000
-/** Taking a dead owner's link away needs moments; nobody waits longer for a process that died over it. */
+/** Removing a dead owner's link takes moments; nobody waits longer for a process that died doing it. */
 const CLEARING_MS = 10_000
 
 /**
  * An exclusive lock where kernel locks are unavailable: a symbolic link whose target names its owner (pid and start
- * time), since making one is atomic and never leaves an unnamed lock. The link of a dead owner is taken away by one
- * process at a time, which looks again before it does. Works among processes that see each other's pids.
+ * time), since creating one is atomic and never leaves an unnamed lock. One process at a time removes the link of a
+ * dead owner, after looking again. Works among processes that see each other's pids.
  * @param waitMs how long to wait while another has it
- * @param isOver says that nobody waits any longer
+ * @param isOver tells that nobody waits any longer
  * @returns the release; undefined: the lock was held all the time, or nobody waits
  */
 export async function takeLinkLock(
@@ -36,7 +36,7 @@ export async function takeLinkLock(
     try {
       symlinkSync(me, path)
       return () => {
-        if (ownerOf(path) === me) unlinkSync(path) // Somebody may have taken it away by hand, and another has it.
+        if (ownerOf(path) === me) unlinkSync(path) // It may have been removed by hand, and be another's now.
       }
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error
@@ -46,13 +46,13 @@ export async function takeLinkLock(
   return await untilFree(path, waitMs, isOver, tryTo)
 }
 
-/** Waits until nobody who lives has the lock; false: somebody had it for all of `waitMs`. */
+/** Waits until no living process has the lock; false: one had it for all of `waitMs`. */
 export async function noLinkLock(path: string, waitMs: number): Promise<boolean> {
   const isFree = () => ownerOf(path) === undefined || undefined
   return (await untilFree(path, waitMs, () => false, isFree)) === true
 }
 
-/** What `attempt` comes to, once it comes to something. */
+/** Repeats `attempt` until it returns something. */
 async function untilFree<T>(
   path: string,
   waitMs: number,
@@ -79,7 +79,7 @@ function ownerOf(path: string): string | undefined {
   }
 }
 
-/** `<pid> <start time>`, or only the pid where nothing tells when it began. */
+/** `<pid> <start time>`, or only the pid where the start time is unknown. */
 function identity(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -88,7 +88,7 @@ function identity(pid: number): string {
     // There is no /proc, or no such process.
   }
   try {
-    // Our environment, handed on. ps writes times in the caller's language and time zone: all must read the same text.
+    // Our environment, passed on. ps writes times in the caller's language and time zone: all must read the same text.
     const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' }
     const started = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
       encoding: 'utf8',
@@ -101,7 +101,7 @@ function identity(pid: number): string {
   }
 }
 
-/** Is its process gone, or its pid somebody else's? Not as long as nothing tells when one that is there began. */
+/** Whether its process is gone, or its pid is somebody else's. False while a live process's start time is unknown. */
 function isDead(owner: string | undefined): boolean {
   if (owner === undefined) return false
   const pid = Number.parseInt(owner, 10)
@@ -116,9 +116,9 @@ function isDead(owner: string | undefined): boolean {
 }
 
 /**
- * Takes the link of a dead owner away. Only inside of a folder that one process at a time can make: between two looks
- * at the link nobody else takes it away, and so nobody has made another.
- * @returns whether there was one, of ours to take away
+ * Removes the link of a dead owner, while holding a folder that only one process at a time can create: so between two
+ * looks at the link nobody else removes it, and nobody creates another.
+ * @returns whether there was such a link
  */
 function clearDead(path: string): boolean {
   if (!isDead(ownerOf(path))) return false
@@ -138,7 +138,9 @@ function clearDead(path: string): boolean {
   return true
 }
 
-/** Removes the folder of one that died over it. Of several who try, one moves it: nobody removes that of a next one. */
+/**
+ * Removes the folder of a process that died here. Of several that try, one moves it: so nobody removes the next one.
+ */
 function removeLeft(turn: string): void {
   const aside = `${turn}.${process.pid}`
   unlessGone(() => {

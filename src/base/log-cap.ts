@@ -16,7 +16,7 @@ export async function capLogs(dataDir: string): Promise<void> {
   for (const name of names) if (name.endsWith('.log')) await capLog(join(folder, name))
 }
 
-/** A user whom root trusts less may make it lead to other logs. */
+/** A user whom root trusts less may have made it point to other logs. */
 async function isForeignLink(folder: string): Promise<boolean> {
   const there = await lstat(folder).catch(() => undefined)
   return process.geteuid?.() === 0 && there !== undefined && there.isSymbolicLink() && there.uid !== 0

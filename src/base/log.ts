@@ -25,7 +25,7 @@ export interface PageEnd {
 
 export interface LogLine {
   readonly level: Level
-  /** The speaker: runner, crawl, snapshot, db. */
+  /** The source: runner, crawl, snapshot, db. */
   readonly role: string
   readonly text: string
   readonly ids?: LineIds
@@ -36,7 +36,7 @@ export interface LogLine {
 /** Where lines go: the terminal, a file, the parent process. */
 export type Sink = (line: LogLine) => void
 
-/** The log for rooms below the command line. No line has what lets somebody in by a URL. */
+/** The log for rooms below the command line. Its lines have no URL secrets. */
 export class Log {
   readonly #role: string
   readonly #sink: Sink
@@ -99,12 +99,12 @@ export function toAll(...sinks: readonly Sink[]): Sink {
 /** A larger log is moved aside or truncated (log-cap.ts). */
 export const MAX_LOG_BYTES = 10 * 1024 * 1024
 
-/** A writer that died while it moved a log aside is not waited for longer than this. */
+/** How long others wait for a writer that died while it moved a log aside. */
 const MOVING_MS = 60_000
 
 /**
- * Makes `<file>.1` of a full log. All its writers see at the same time that it is full: the one that makes the folder
- * looks again and moves it, so that nobody replaces what was moved aside just now by a log of one line.
+ * Moves a full log to `<file>.1`. All its writers see at the same time that it is full: the one that creates the folder
+ * looks again and moves it, so that the log that was just moved is not replaced by one of a single line.
  */
 function moveAside(file: string): void {
   const turn = `${file}.moving`
@@ -124,7 +124,7 @@ function moveAside(file: string): void {
 }
 
 /**
- * Appends lines to a file, each with its UTC time and the last digits of the process that said it. At 10 MB the file
+ * Appends lines to a file, each with its UTC time and the last digits of the id of its process. At 10 MB the file
  * becomes `<file>.1`, replacing the previous one. Synchronous, so that a dying process's last lines are in it; a full
  * disk costs lines, never work.
  */

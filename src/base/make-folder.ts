@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { codeOf, messageOf } from './errors.ts'
 
-/** File systems that the kernel provides (statfs(2)): no folder of ours can stay there. */
+/** File systems that the kernel generates (statfs(2)): a folder of ours cannot be stored there. */
 const MADE_UP: ReadonlyMap<number, string> = new Map([
   [0x9fa0, 'proc'],
   [0x62656572, 'sysfs'],
@@ -11,9 +11,9 @@ const MADE_UP: ReadonlyMap<number, string> = new Map([
 ])
 
 /**
- * Makes a folder and what is missing above it. Node's own recursive mkdir never ends below a folder that takes no other
- * (/proc): the answer is "no such file", so Node makes the folder above, which is there, and tries again.
- * @returns the topmost folder that was made; undefined when all were there
+ * Creates a folder and its missing parents. Node's own recursive mkdir never ends below a folder that takes no other
+ * (/proc): the answer is "no such file", so Node creates the folder above, which exists, and tries again.
+ * @returns the topmost folder that was created; undefined when all existed
  */
 export function makeFolder(path: string): string | undefined {
   if (isFolder(path)) return undefined
@@ -21,13 +21,13 @@ export function makeFolder(path: string): string | undefined {
   try {
     mkdirSync(path)
   } catch (error) {
-    if (codeOf(error) === 'EEXIST' && isFolder(path)) return above // Another process was making it, too.
+    if (codeOf(error) === 'EEXIST' && isFolder(path)) return above // Another process was creating it, too.
     throw error
   }
   return above ?? path
 }
 
-/** Why no files can be kept in this folder, which need not exist yet; undefined when nothing speaks against it. */
+/** Why no files can be kept in this folder, which need not exist yet; undefined: no reason. */
 export function whyUnusable(path: string): string | undefined {
   let folder = path
   try {

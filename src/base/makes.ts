@@ -1,55 +1,59 @@
 import { own } from './own.ts'
 
-/** Where something is shown on the page of a snapshot. */
+/** Where a result is shown on the page of a snapshot. */
 export const GROUPS = ['page', 'picture', 'text', 'media', 'data'] as const
 export type Group = (typeof GROUPS)[number]
 
 /**
- * What a plugin makes, as far as others must know: `makes` in its config.json. All of it may be missing: a plugin that
- * says nothing makes a copy, which is shown by what its main file is.
+ * What a plugin makes, as far as others need to know: `makes` in its config.json. All fields are optional: a plugin
+ * without it makes a copy, which is shown by the kind of its main file.
  */
 export interface Makes {
   /** Where it is shown. */
   readonly group?: Group
-  /** Of what shows a page best, the lowest comes first. */
+  /** The lowest rank shows a page best, and comes first. */
   readonly rank?: number
-  /** Is what it makes a copy of the content of a page? Else it describes or prepares one. */
+  /** It is a copy of the content of a page; otherwise it describes or prepares one. */
   readonly isCopy: boolean
-  /** Is it what came over the line, be it nothing? */
+  /** It records what came over the network, even if that is nothing. */
   readonly isRecord: boolean
-  /** It fetches what it copies by itself: the HTTP status of the page says nothing about that. */
+  /** It fetches its content itself: the HTTP status of the page does not apply. */
   readonly fetchesItself: boolean
   /** It does little but request the page: when it times out, others will, too. */
   readonly asksOnly: boolean
-  /** Its HTML loads nothing from anywhere, and says so in its first bytes. */
+  /** Its HTML loads nothing from anywhere, and its first bytes tell so. */
   readonly isClosed: boolean
-  /** Its pictures are of the page, or are the icon of its site. */
+  /** Its pictures show the page, or are the icon of its site. */
   readonly picture: boolean
   readonly icon: boolean
-  /** It is the file itself, where a URL is one. */
+  /** It is the file itself, for a URL that is a file. */
   readonly file: boolean
+  /** It is the visit of a page by a browser, from which others take what they save. */
+  readonly browser: boolean
   /** The file that is the point of it. */
   readonly mainFile?: string
-  /** The file with the text of the page, and that with its title: plain text, in UTF-8. */
+  /** The files with the text of the page and with its title: plain text, in UTF-8. */
   readonly text?: string
   readonly title?: string
   /** The JSON file whose `status` is the HTTP status of the page. */
   readonly httpStatus?: string
+  /** The JSON file with the SHA-256 of all that plugins have published: `files`, each with `path`, `size`, `sha256`. */
+  readonly hashes?: string
 }
 
-/** What a plugin makes that says nothing. */
+/** What a plugin without `makes` makes. */
 export const MAKES_A_COPY: Makes = {
   ...{ isCopy: true, isRecord: false, fetchesItself: false, asksOnly: false, isClosed: false },
-  ...{ picture: false, icon: false, file: false },
+  ...{ picture: false, icon: false, file: false, browser: false },
 }
 
-const SWITCHES = ['isCopy', 'isRecord', 'fetchesItself', 'asksOnly', 'isClosed', 'picture', 'icon', 'file'] as const
-const FILES = ['mainFile', 'text', 'title', 'httpStatus'] as const
+const SWITCHES = ['isCopy', 'isRecord', 'fetchesItself', 'asksOnly', 'isClosed', 'picture', 'icon', 'file', 'browser']
+const FILES = ['mainFile', 'text', 'title', 'httpStatus', 'hashes']
 
-/** A file in the folder of its plugin: no path that leads elsewhere. */
+/** A file in the folder of its plugin, not a path elsewhere. */
 const isFileName = (value: unknown): value is string => typeof value === 'string' && /^\w[\w.-]{0,99}$/.test(value)
 
-/** Reads what a plugin says, or a row that was kept of it. What is wrong counts as not said. */
+/** Reads `makes` of a plugin, or of its stored row. Invalid values count as missing. */
 export function makesIn(said: unknown): Makes {
   const given = isTable(said) ? said : {}
   const { group, rank } = given
@@ -69,18 +73,16 @@ export function makesIn(said: unknown): Makes {
   }
 }
 
-/** What is wrong with what a plugin says, in a line; undefined: nothing. */
+/** What is wrong with `makes` of a plugin, in one line; undefined: nothing. */
 export function whyNotMakes(said: unknown): string | undefined {
   if (said === undefined) return undefined
   if (!isTable(said)) return 'makes is a table: {"group": "text"}'
-  const switches: readonly string[] = SWITCHES
-  const files: readonly string[] = FILES
   for (const [name, value] of Object.entries(said)) {
-    if (name === 'group' && !isGroup(value)) return `makes.group is one of ${GROUPS.join(', ')}`
+    if (name === 'group' && !isGroup(value)) return `makes.group must be one of ${GROUPS.join(', ')}`
     if (name === 'rank' && !isRank(value)) return 'makes.rank is a whole number from 1'
-    if (switches.includes(name) && typeof value !== 'boolean') return `makes.${name} is true or false`
-    if (files.includes(name) && !isFileName(value)) return `makes.${name} is the name of a file in its folder`
-    if (!['group', 'rank', ...switches, ...files].includes(name)) return `makes has no ${name}`
+    if (SWITCHES.includes(name) && typeof value !== 'boolean') return `makes.${name} must be true or false`
+    if (FILES.includes(name) && !isFileName(value)) return `makes.${name} must be the name of a file in its folder`
+    if (!['group', 'rank', ...SWITCHES, ...FILES].includes(name)) return `makes has no field ${name}`
   }
   return undefined
 }
@@ -90,7 +92,7 @@ const isTable = (said: unknown): said is Record<string, unknown> =>
 const isGroup = (value: unknown): value is Group => (GROUPS as readonly unknown[]).includes(value)
 const isRank = (value: unknown): value is number => Number.isInteger(value) && (value as number) > 0
 
-/** So ArchiveBox names plugins that find more pages, or search. */
+/** ArchiveBox's names for plugins that find more pages, or search. */
 const BY_NAME = /^(?:parse|search)_/
 const MAKES_NO_COPY: Makes = { ...MAKES_A_COPY, isCopy: false }
 
@@ -102,9 +104,14 @@ export class Meanings {
     this.#makes = new Map([...makes].sort(([a, x], [b, y]) => rankOf(x) - rankOf(y) || (a < b ? -1 : 1)))
   }
 
-  /** What this one makes. */
+  /** What this plugin makes. */
   of(plugin: string): Makes {
     return this.#makes.get(plugin) ?? (BY_NAME.test(plugin) ? MAKES_NO_COPY : MAKES_A_COPY)
+  }
+
+  /** Those whose making is like that, the best first. */
+  those(isLike: (makes: Makes) => boolean): readonly string[] {
+    return [...this.#makes].flatMap(([plugin, makes]) => (isLike(makes) ? [plugin] : []))
   }
 
   /** Those who say this of what they make, the best first. */

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 
 const USUAL_BYTES = 4096
-/** The type of the entry that names the size of a page, in what the kernel tells a program at its start (getauxval). */
+/** The type of the entry with the page size, in what the kernel passes to a program at its start (getauxval). */
 const AT_PAGESZ = 6n
 let known: number | undefined
 
-/** The size of a page of memory, in which /proc counts: 4 kB, but 16 or 64 on some kernels for ARM. */
+/** The size of a page of memory, the unit of /proc: 4 kB, but 16 or 64 on some kernels for ARM. */
 export function memoryPageBytes(): number {
   known ??= pageBytesIn(auxiliary())
   return known

@@ -2,7 +2,7 @@ import { mkdtempSync, openSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** An open file in TMPDIR that has no name, so that nothing stays behind however this process ends. */
+/** An open file in TMPDIR without a name, so that nothing stays behind however this process ends. */
 export function namelessFile(): number {
   const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-file-'))
   try {

@@ -1,4 +1,4 @@
-/** The word that was most likely meant: at most a third of it, and two letters, differ. */
+/** The word that was most likely meant: at most a third of its letters differ, and at most two. */
 export function closest(typed: string, words: readonly string[]): string | undefined {
   const near = words.map((word) => ({ word, distance: distance(typed.toLowerCase(), word.toLowerCase()) }))
   near.sort((a, b) => a.distance - b.distance)

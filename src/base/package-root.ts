@@ -12,7 +12,7 @@ function codeRoot(): string {
   return folder
 }
 
-/** The path of a file or folder that ships beside the code: `built` below dist/, or `source` below src/. */
+/** The path of a file or folder that ships with the code: `built` below dist/, or `source` below src/. */
 export function asset(built: string, source: string): string {
   const root = codeRoot()
   return join(root, basename(root) === 'dist' ? built : source)

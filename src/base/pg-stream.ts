@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import { connect } from './start/tls-when-needed.ts'
 
 /**
- * Stands in for the `stream.js` of pg in the bundle: that one asks first whether it runs at Cloudflare, for which Node
+ * Replaces the `stream.js` of pg in the bundle: that one first checks whether it runs at Cloudflare, for which Node
  * loads its `navigator`, 0.3 ms of each start.
  */
 export const getStream = (): Socket => new Socket()

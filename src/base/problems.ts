@@ -1,6 +1,6 @@
 import { UsageError, UsageErrors } from './errors.ts'
 
-/** What is wrong with what we were asked for: collected, so that people see all of it at once. */
+/** Problems with the input: collected, so that users see all of them at once. */
 export class Problems {
   readonly #errors: UsageError[] = []
 
@@ -12,7 +12,7 @@ export class Problems {
     this.#errors.push(new UsageError(message, hint))
   }
 
-  /** What `read` answers; undefined, with the reason kept, where it throws a UsageError. */
+  /** The result of `read`; undefined if it throws a UsageError, which is kept. */
   attempt<T>(read: () => T): T | undefined {
     try {
       return read()
@@ -27,7 +27,7 @@ export class Problems {
     this.#errors.push(error)
   }
 
-  /** Throws UsageError when there was anything. */
+  /** Throws UsageError when there was any problem. */
   refuse(): void {
     if (this.#errors.length > 1) throw new UsageErrors(this.#errors)
     if (this.#errors[0]) throw this.#errors[0]

@@ -1,6 +1,6 @@
 /**
- * What `work` gives, one by one, as the reader asks for it. `give` answers once the reader has come back: true; or has
- * left: false, and the reader waits for the end of `work`. Throws what `work` throws.
+ * Yields what `work` gives, one by one, as the reader asks for it. `give` returns once the reader has come back: true;
+ * or has stopped: false, and then the reader waits for the end of `work`. Throws what `work` throws.
  */
 export async function* pulled<T>(
   work: (give: (item: T) => Promise<boolean>) => Promise<void>,

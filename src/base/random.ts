@@ -1,12 +1,12 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 
-/** For some hundred ids. */
+/** Enough for some hundred ids. */
 const AHEAD = 4_096
 
 let ahead: Buffer = Buffer.alloc(0)
 
 /**
- * Random bytes of the kernel. From its file, since loading Node's crypto takes a seventh of a start.
+ * Random bytes of the kernel, read from its file, since loading Node's crypto takes a seventh of a start.
  * @param count up to 4,096
  */
 export function randomBytes(count: number): Buffer {

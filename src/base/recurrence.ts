@@ -3,14 +3,14 @@ import { UsageError } from './errors.ts'
 import { own } from './own.ts'
 import { isZone } from './zone-time.ts'
 
-/** When something is due again and again: a cron line of five fields, read in a time zone. */
+/** When something is due repeatedly: a cron line of five fields, read in a time zone. */
 export interface Recurrence {
   readonly cron: string
   /** An IANA name such as Europe/Berlin. */
   readonly timezone: string
 }
 
-/** Words for common cron lines, which may be named in their place. */
+/** Names for common cron lines, which may be used in their place. */
 export const PERIODS = {
   hour: '0 * * * *',
   day: '0 0 * * *',
@@ -22,9 +22,9 @@ export const PERIODS = {
 const TAKES = `${Object.keys(PERIODS).join(', ')}, or the five fields of a cron line: minute hour day month weekday`
 
 /**
- * Reads what somebody typed, a period or a cron line. Throws UsageError for what is neither, for a line that is never
- * due (30 February), and for a time zone that does not exist.
- * @param timezone that of this process where none is given
+ * Reads a period or a cron line as typed. Throws UsageError for anything else, for a line that is never due
+ * (30 February), and for an unknown time zone.
+ * @param timezone by default that of this process
  */
 export function recurrenceOf(typed: string, timezone = Intl.DateTimeFormat().resolvedOptions().timeZone): Recurrence {
   const words = typed.trim().toLowerCase()
@@ -51,6 +51,6 @@ function attempt<T>(read: () => T, typed: string): T {
     return read()
   } catch (error) {
     const why = (error as Error).message.replace(/^Cron\w+: /, '')
-    throw new UsageError(`--every "${typed}" is no cron line: ${why}`, `it takes ${TAKES}`)
+    throw new UsageError(`--every "${typed}" is not a cron line: ${why}`, `it takes ${TAKES}`)
   }
 }

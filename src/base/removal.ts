@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { AppError, codeOf } from './errors.ts'
 
-/** Where files wait to be removed; on the file system of the archive, so that each is moved there by one rename. */
+/** Where files wait to be removed; on the file system of the archive, so that one rename moves them there. */
 const FOLDER = 'archive/.deleted'
 
 /**
@@ -11,18 +11,18 @@ const FOLDER = 'archive/.deleted'
  * removed. Symbolic links are moved and removed themselves, never followed.
  */
 export class Removal {
-  /** Names the row whose files these are. */
+  /** The name of the row that owns these files. */
   readonly name: string
   readonly #dataDir: string
   readonly #moved: string[] = []
 
-  /** @param name fit for a folder, and unique to what is deleted */
+  /** @param name valid for a folder, and unique to what is deleted */
   constructor(dataDir: string, name: string) {
     this.#dataDir = dataDir
     this.name = name
   }
 
-  /** The removals that were begun and not finished. */
+  /** The removals that were begun but not finished. */
   static begun(dataDir: string): Removal[] {
     const folder = join(dataDir, FOLDER)
     return existsSync(folder) ? readdirSync(folder).map((name) => new Removal(dataDir, name)) : []
@@ -36,7 +36,7 @@ export class Removal {
   moveAside(path: string): void {
     const steps = path.split('/')
     if (steps[0] !== 'archive' || steps.length < 3 || steps.some((step) => ['', '.', '..', '.deleted'].includes(step)))
-      throw new AppError(`not a path of the archive, nothing of it is deleted: ${path}`)
+      throw new AppError(`not a path of the archive, so nothing is deleted: ${path}`)
     if (!this.#isReal(dirname(path)) || !lstatSync(join(this.#dataDir, path), { throwIfNoEntry: false })) return
     this.#isReal(`${FOLDER}/${this.name}`)
     const aside = join(this.#dataDir, FOLDER, this.name, path)

@@ -10,20 +10,20 @@ import {
   writeFileSync,
 } from 'node:fs'
 
-/** How a file is written that takes the place of another one. */
+/** How a replaced file is written. */
 export interface Replaced {
-  /** Who may read it; standard: its owner alone. */
+  /** Its mode; by default for its owner only. */
   readonly mode?: number
   readonly owner?: { readonly uid: number; readonly gid: number } | undefined
   readonly times?: { readonly atime: Date; readonly mtime: Date }
-  /** Where it is written; standard: beside it, `.new`, where one of a process that was killed is overwritten. */
+  /** Where it is written first; by default beside it, as `.new`, which may overwrite that of a killed process. */
   readonly aside?: string
 }
 
 /**
- * Replaces a file as a whole: whoever reads it sees the old one or the new one, also after a loss of power. Nothing is
- * written through a link that lies there. Two processes that replace one file at once need a lock, or another `aside`.
- * Throws errors of the file system, and leaves nothing then.
+ * Replaces a file as a whole: readers see the old one or the new one, even after a loss of power. Never writes through
+ * a link. Two processes that replace one file at once need a lock, or different `aside` paths. Throws errors of the
+ * file system, and leaves nothing behind then.
  */
 export function replaceFile(
   path: string,

@@ -3,23 +3,22 @@ import { dirname } from 'node:path'
 import { replaceFile } from './replace-file.ts'
 
 // The hooks of a page that run in the host share one log: a file for each would cost more than most of them do. A row
-// of hooks begins with a line that names them. Each appends its part when it has ended, in one go: what it printed, and
-// a line that says how many lines that was. A part that a killed host left incomplete lacks that line, and counts as
-// nothing.
+// of hooks begins with a line that names them. Each appends its part when it has ended, in one go: its output, and a
+// line with the number of lines of that. A part that a killed host left incomplete lacks that line, and does not count.
 
 /** What a hook left when it ended. */
 export interface LoggedEnd {
-  /** What it printed. */
+  /** Its output. */
   readonly stdout: string
   /** When it ended, in milliseconds of the system's clock. */
   readonly at: number
-  /** Names the boot in which it ended. */
+  /** The boot in which it ended. */
   readonly bootId: string
 }
 
 interface RowLine {
   readonly type: 'Row'
-  /** Their earlier ends count no more. */
+  /** Their earlier ends no longer count. */
   readonly hooks: readonly string[]
   readonly begun_at: string
 }
@@ -27,20 +26,20 @@ interface RowLine {
 interface EndLine {
   readonly type: 'End'
   readonly hook: string
-  /** How many lines before this one are of the hook. */
+  /** How many lines before this one belong to the hook. */
   readonly lines: number
   readonly ended_at: string
   readonly boot_id: string
 }
 
-/** What is in the line that ends a hook's part, and in no other line of ours. */
+/** A text that is in the line that ends a hook's part, and in no other line of ours. */
 export const endMarkOf = (hook: string): string => `"hook":${JSON.stringify(hook)}`
 
-/** What hooks print as text: a line for each record. */
+/** The output of hooks as text: a line per record. */
 export const textOf = (printed: readonly object[]): string =>
   printed.map((record) => `${JSON.stringify(record)}\n`).join('')
 
-/** The log of a page, for the one process that appends to it at a time. */
+/** The log of a page; only one process at a time appends to it. */
 export class RowLog {
   readonly #fd: number
   readonly #bootId: string
@@ -55,11 +54,11 @@ export class RowLog {
     if (!existsSync(folder)) mkdirSync(folder, { recursive: true })
     this.#fd = openSync(file, 'a')
     const line: RowLine = { type: 'Row', hooks, begun_at: new Date().toISOString() }
-    // The empty line ends what a killed host may have left of another.
+    // The empty line ends what a killed host may have left of another one.
     writeFileSync(this.#fd, `\n${JSON.stringify(line)}\n`)
   }
 
-  /** @returns what the hook printed, as text */
+  /** @returns the output of the hook, as text */
   append(hook: string, printed: readonly object[]): string {
     const about = { type: 'End', hook, lines: printed.length } as const
     const line: EndLine = { ...about, ended_at: new Date().toISOString(), boot_id: this.#bootId }
@@ -73,7 +72,7 @@ export class RowLog {
   }
 }
 
-/** The hooks of a log that have ended, by the names of their attempts. There need not be such a file. */
+/** The hooks of a log that have ended, by the names of their attempts. The file need not exist. */
 export function readRowLog(file: string): ReadonlyMap<string, LoggedEnd> {
   return endsIn(linesOf(file))
 }
@@ -91,12 +90,12 @@ export function endsIn(lines: readonly string[]): ReadonlyMap<string, LoggedEnd>
   return ends
 }
 
-/** Lets the earlier ends of hooks count no more. */
+/** Makes the earlier ends of hooks no longer count. */
 export function forgetEnds(file: string, hooks: readonly string[]): void {
   if (existsSync(file)) new RowLog(file, hooks, '').close()
 }
 
-/** Removes what a hook printed from a log that nobody appends to; the whole log, when it is of no other hook. */
+/** Removes the output of a hook from a log that nobody appends to; the whole log if it has no other hook's. */
 export function removeEnds(file: string, hook: string): void {
   const lines = linesOf(file)
   const doomed = new Set<number>()
@@ -116,7 +115,7 @@ function linesOf(file: string): string[] {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
 }
 
-/** A line of ours. Nothing that hooks print begins like one, and of a part of one JSON makes nothing. */
+/** A line of ours. No output of hooks begins like one, and a part of one parses as nothing. */
 function markIn(line: string): RowLine | EndLine | undefined {
   try {
     return /^\{"type":"(Row|End)"/.test(line) ? (JSON.parse(line) as RowLine | EndLine) : undefined

@@ -2,8 +2,8 @@ import type { Texts } from './config.ts'
 import { flag } from './kinds.ts'
 
 /**
- * Why a browser has no sandbox, before anything is tried; undefined: it shall have one.
- * @param uid of whoever runs it
+ * Why a browser gets no sandbox, as far as known beforehand; undefined: it is to have one.
+ * @param uid of the user that runs it
  */
 export function unsandboxedBy(env: Texts, uid = process.getuid?.()): string | undefined {
   if (flag.read(env['CHROME_SANDBOX'] ?? 'true') === false) return 'CHROME_SANDBOX=false'

@@ -7,7 +7,7 @@ import { codeOf, messageOf, UsageError } from './errors.ts'
 const SECRETS = (Object.keys(SETTINGS) as SettingName[]).filter((name) => 'secret' in SETTINGS[name])
 
 /**
- * The secrets that files hold, where the settings do not have them: the file that NAME_FILE names, and the credential
+ * Secrets from files, where the settings lack them: from the file that NAME_FILE names, and from the credential
  * `database-url` of a systemd unit, in $CREDENTIALS_DIRECTORY. Throws UsageError for a named file that cannot be read,
  * or is empty.
  * @param texts the settings as written, of one source
@@ -41,7 +41,7 @@ function namedIn(file: string, name: string): string {
   return secret
 }
 
-/** What a file holds, if it is there. */
+/** The content of a file, if it exists. */
 function contentOf(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim() || undefined
@@ -54,14 +54,14 @@ function contentOf(file: string): string | undefined {
 const KEPT_FROM_CHILDREN = new Set<string>([...SECRETS, 'PGPASSWORD', 'CREDENTIALS_DIRECTORY'])
 
 /**
- * Our environment for a process that lives long: without secrets. Everything of the same account can read how the
- * environment of a process began; what it needs of them, it is told through a pipe.
+ * Our environment without secrets, for a long-lived process: every process of the same account can read the environment
+ * that a process started with. The secrets that it needs, it gets through a pipe.
  */
 export function withoutSecrets(env: Texts): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !KEPT_FROM_CHILDREN.has(name)))
 }
 
-/** A database URL with the password that PGPASSWORD has, where it has none itself: our children get no PGPASSWORD. */
+/** A database URL with the password from PGPASSWORD, if it has none itself: our children get no PGPASSWORD. */
 export function withPassword(url: string, password: string | undefined): string {
   if (!password || hasPassword(url)) return url
   return `${url}${url.includes('?') ? '&' : '?'}password=${encodeURIComponent(password)}`

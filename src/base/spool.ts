@@ -1,7 +1,7 @@
 import { closeSync, readSync, writeSync } from 'node:fs'
 import { namelessFile } from './nameless-file.ts'
 
-/** Where a text lies in a spool: bytes. */
+/** The position of a text in a spool, in bytes. */
 export interface Spooled {
   readonly at: number
   readonly size: number

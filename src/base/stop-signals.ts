@@ -2,8 +2,8 @@ let all: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 let isTold = false
 
 /**
- * Calls back for each signal that stops a command in order, instead of what it does by itself.
- * @returns ends that
+ * Calls back for each signal that asks a command to stop, instead of the default action.
+ * @returns a function that ends this
  */
 export function onStopSignals(listener: (signal: NodeJS.Signals) => void): () => void {
   const signals = all
@@ -17,15 +17,15 @@ export function onStopSignals(listener: (signal: NodeJS.Signals) => void): () =>
   }
 }
 
-/** Has such a signal come since the start, or since the last stop was called off? */
+/** Whether such a signal has come since the start, or since the last stop was called off. */
 export const isToldToStop = (): boolean => isTold
 
-/** The stop that was asked for came to nothing: a runner leads again. */
+/** The requested stop did not happen: a runner leads again. */
 export function callOffStop(): void {
   isTold = false
 }
 
-/** From now on a SIGHUP means nothing to this process. Node takes that back from a process that `nohup` started. */
+/** Ignores SIGHUP from now on. Node undoes that for a process that `nohup` started. */
 export function ignoreHangups(): void {
   if (!all.includes('SIGHUP')) return
   all = all.filter((signal) => signal !== 'SIGHUP')

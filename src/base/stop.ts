@@ -13,7 +13,7 @@ export class Stop {
   #deadline = Number.POSITIVE_INFINITY
   #isExplained = false
   #reason: string | undefined
-  /** The stop of the whole, when this is the stop of a part. */
+  /** The stop of the whole, when this one is for a part. */
   #whole: Stop | undefined
 
   get drain(): AbortSignal {
@@ -26,7 +26,7 @@ export class Stop {
   get capMs(): number {
     return Math.max(0, this.#deadline - performance.now())
   }
-  /** Is it certain that no hook caused it? Once true it stays so. */
+  /** Whether certainly no hook caused it. Once true it stays so. */
   get isExplained(): boolean {
     return this.#isExplained || this.#whole?.isExplained === true
   }

@@ -1,21 +1,21 @@
-/** What a list says of a URL besides: kept with the crawl, and given to its page. */
+/** Details of a URL in a list: kept with the crawl, and given to its page. */
 export interface UrlDetails {
   readonly title?: string
   readonly tags?: readonly string[]
   readonly notes?: string
   /** When it was bookmarked: ISO 8601. */
   readonly at?: string
-  /** For its page alone. */
+  /** For its page only. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
-/** As long as a title that a page itself has. */
+/** As long as a title that a page itself may have. */
 const LONGEST_TITLE = 512
 const LONGEST_TAG = 255
 const MOST_TAGS = 100
 const LONGEST_NOTES = 100_000
 
-/** Details as they can be kept: cleaned, cut to what the database and pages take. Undefined when nothing is left. */
+/** Details as they can be stored: cleaned, and cut to what the database and pages take. Undefined when none is left. */
 export function urlDetails(given: {
   readonly title?: string | undefined
   readonly tags?: readonly string[] | undefined

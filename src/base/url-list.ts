@@ -8,11 +8,11 @@ const SHOWN_URLS = 100
 const PART_URLS = 2_000
 const PART_CHARS = 500_000
 
-/** A part of a list as it is kept. */
+/** A stored part of a list. */
 export interface ListPart {
   /** One per line. */
   readonly urls: string
-  /** What else is known of each: one JSON object per line, or nothing. '': nothing of any. */
+  /** Further details of each: one JSON object per line, or nothing. '': none of any. */
   readonly details: string
 }
 
@@ -35,7 +35,7 @@ export class UrlList {
     this.#others = others
   }
 
-  /** Is there more than the row of a crawl has room for: the URLs of the first part? */
+  /** Whether it has more than the row of a crawl has room for: more than the URLs of the first part. */
   get isMoreThanUrls(): boolean {
     return this.#others.length > 0 || this.first.details !== ''
   }
@@ -66,7 +66,7 @@ export function urlsOfPart({ urls, details }: ListPart): ListedUrl[] {
   })
 }
 
-/** Builds a list from URLs that arrive one by one: there may be millions. All but the first part lies on disk. */
+/** Builds a list from URLs that arrive one by one: there may be millions. All but the first part is on disk. */
 export class UrlListBuilder {
   readonly #seen = new HashedSet()
   readonly #spool = new Spool()
@@ -81,7 +81,7 @@ export class UrlListBuilder {
     return this.#seen.size
   }
 
-  /** Adds a canonical URL. @returns false when the list has it: what came first counts */
+  /** Adds a canonical URL. @returns false when the list has it already: the first one counts */
   add(url: string, details?: UrlDetails): boolean {
     if (!this.#seen.add(url)) return false
     const text = details === undefined ? '' : JSON.stringify(details)

@@ -1,29 +1,29 @@
-/** Parameters that let whoever has the URL in as somebody, by their whole names. */
+/** Parameters that grant access to whoever has the URL, by their full names. */
 const EXACT =
   /^(?:key|sig|code|session|sess|sid|phpsessid|jsessionid|auth|authorization|pass|pwd|passwd|otp|ticket|credentials?)$/i
-/** The same by how they end: `access_token`, `csrfToken`, `client_secret`, `AWSAccessKeyId`. */
+/** The same by their endings: `access_token`, `csrfToken`, `client_secret`, `AWSAccessKeyId`. */
 const ENDING =
   /(?:token|(?:api|auth)key|[._-]key|access[._-]?key(?:[._-]?id)?|secret|signature|password|jwt|session[._-]?id)$/i
-/** What clouds sign URLs with (S3, Google, Alibaba, Azure has `sig`). */
+/** Parameters that clouds sign URLs with (S3, Google, Alibaba; Azure has `sig`). */
 const SIGNING = /^x-(?:amz|goog|oss)-/i
 const MASK = '***'
-/** Who is logged in, before the host. */
+/** A user name and password, before the host. */
 const USER_INFO = /(\/\/)[^/?#\s"<>@]*(?:@[^/?#\s"<>@]*)*@/g
-/** A parameter in the query, in the fragment, or behind a semicolon of a path. Longer names are none. */
+/** A parameter in the query, in the fragment, or behind a semicolon of a path. Longer names do not count. */
 const PARAMETER = /([?&#;])([^=&#;?/\s"<>]{1,80})=([^&#;\s"<>]*)/g
 const IN_TEXT = /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s"<>]+/gi
-/** URLs within a parameter of a URL: this deep. */
+/** How deep URLs within parameters of URLs are searched. */
 const DEPTH = 2
 
 /**
- * A URL, or a text with URLs, without what lets somebody in: a user's name and password, and the values of parameters
- * that are tokens, keys, signatures and the like. For logs and progress; what is archived keeps its URL.
+ * A URL, or a text with URLs, without anything that grants access: user names and passwords, and the values of
+ * parameters that are tokens, keys, signatures and the like. For logs and progress; archived data keeps its URL.
  */
 export function withoutUrlSecrets(text: string): string {
   return text.includes('://') ? text.replace(IN_TEXT, (url) => masked(url, DEPTH)) : text
 }
 
-/** Does a URL have any such thing? Whoever gets it is let in. */
+/** Whether a URL has anything that grants access. */
 export function hasUrlSecrets(url: string): boolean {
   return masked(url, DEPTH) !== url
 }

@@ -4,7 +4,7 @@ const MAX_URL = 8 * 1024
 
 /**
  * A URL in the one form that is stored and compared: WHATWG-normalised, without fragment. Throws a plain sentence for
- * what cannot be archived.
+ * a URL that cannot be archived.
  */
 export function archivableUrl(text: string): string {
   const trimmed = text.trim()

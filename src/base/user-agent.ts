@@ -1,10 +1,10 @@
 import type { Texts } from './config.ts'
 import { VERSION } from './version.ts'
 
-/** The name by which robots.txt files know us. */
+/** Our name in robots.txt files. */
 export const ROBOT = 'archivebox-ts'
 
-/** The User-Agent of every request: the user's, else an honest one of ours, with whom to ask where that is set. */
+/** The User-Agent of every request: the user's, else an honest one of ours, with a contact if one is set. */
 export function userAgent(settings: Texts): string {
   const contact = settings['CONTACT']?.trim().replaceAll(/[^\x21-\x7e]/g, '')
   return (

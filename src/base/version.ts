@@ -1,6 +1,6 @@
 declare const ARCHIVEBOX_VERSION: string | undefined
 
-/** Is this the build, rather than the sources? */
+/** Whether this is the build, rather than the sources. */
 export const BUILT: boolean = typeof ARCHIVEBOX_VERSION === 'string'
 
 /** The program's version, set by the build; `dev` when run from the sources. */

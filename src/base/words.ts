@@ -23,13 +23,13 @@ export function tookText(seconds: number): string {
   return seconds < 7_200 ? `${(seconds / 60).toFixed(1)} min` : `${(seconds / 3_600).toFixed(1)} h`
 }
 
-/** Pages that end in a unit of time that makes the number readable: `12/s`, `3.4/s`, `20/min`, `5/h`. */
+/** Pages in the unit of time that makes the number readable: `12/s`, `3.4/s`, `20/min`, `5/h`. */
 export function rate(perSecond: number): string {
   if (perSecond >= 1) return `${perSecond >= 10 ? Math.round(perSecond) : perSecond.toFixed(1)}/s`
   return perSecond * 60 >= 1 ? `${Math.round(perSecond * 60)}/min` : `${Math.max(1, Math.round(perSecond * 3600))}/h`
 }
 
-/** `12,345`. Below a thousand there is nothing to ask the locale for, which takes long. */
+/** `12,345`. Below a thousand the locale, which is slow, is not asked. */
 export const number = (count: number): string => (count < 1_000 ? String(count) : count.toLocaleString('en'))
 
 /** `1 page`, `2 pages` */
@@ -37,7 +37,7 @@ export function many(count: number, noun: string): string {
   return `${number(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** `2026-02-03 04:05 UTC`; nothing for none */
+/** `2026-02-03 04:05 UTC`; empty without a date */
 export function when(date: Date | null | undefined): string {
   return date ? `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC` : ''
 }
@@ -48,12 +48,12 @@ export function isVisible(text: string): boolean {
   return /[!-~]/.test(text) || /[^\p{C}\p{Z}\p{M}\u{2800}\u{3164}]/u.test(text)
 }
 
-/** What tells an id from others, for people: its end is random, its beginning is a clock. */
+/** The part that tells an id from others: its end is random, its beginning is a clock. */
 export function shortId(id: string): string {
   return id.slice(-8)
 }
 
-/** A word for a shell as it is to be typed: nothing in it is taken for anything but itself. */
+/** A word quoted for a shell, so that it stands for itself only. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -3,7 +3,7 @@ export function inZone(moment: Date, timezone: string): string {
   return new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short', timeStyle: 'short' }).format(moment)
 }
 
-/** Is there a time zone of this name? */
+/** Whether there is a time zone of this name. */
 export function isZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name })

@@ -7,7 +7,7 @@ import type { Problems } from '../base/problems.ts'
 import { sayMeanwhile } from './meanwhile.ts'
 import type { Asked } from './settings.ts'
 
-/** What a crawl is asked for with, as it was typed. */
+/** The options of a new crawl, as typed. */
 export interface CrawlOptions {
   readonly depth: string
   readonly tag?: string
@@ -21,7 +21,7 @@ export interface CrawlOptions {
   readonly config: readonly string[]
 }
 
-/** A crawl's limits, tags and settings. Throws UsageError, with all that is wrong, settings of the process included. */
+/** A crawl's limits, tags and settings. Throws UsageError with all that is wrong, also with the process's settings. */
 export async function limitsOf(asked: Asked, verb: CrawlOptions): Promise<CrawlLimits> {
   const { problems } = asked
   const { urlAllowlist, urlDenylist } = verb
@@ -49,7 +49,7 @@ const OPTION: { readonly [Key in About]?: string } = {
   settings: '-c ',
 }
 
-/** Keeps what is wrong, with the option that says it. */
+/** Collects problems, each with the option that it is about. */
 export function refusing(problems: Problems): Refuse {
   return (why, about) => {
     const option = OPTION[about]
@@ -81,7 +81,7 @@ function ownSettings({ known, problems }: Asked, { config, persona }: CrawlOptio
   return own
 }
 
-/** The settings in `-c KEY=VALUE`; what is none is a problem. */
+/** The settings in `-c KEY=VALUE`; a word of another form is a problem. */
 export function settingPairs(problems: Problems, words: readonly string[]): Pairs {
   return words.flatMap((word): Pairs => {
     const [, name, text = ''] = /^([A-Za-z][A-Za-z0-9_]*)=(.*)$/s.exec(word) ?? []

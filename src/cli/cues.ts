@@ -1,23 +1,23 @@
 import type { ChildProcess } from 'node:child_process'
 import { on } from 'node:events'
 
-/** The parent's row, when a command of ours started this runner. No setting: nobody else may give it. */
+/** The row of the parent, when a command of ours started this runner. Not a setting: nobody else may set it. */
 export const PARENT_ENV = 'ARCHIVEBOX_STARTED_BY'
 
-/** The row of the command that started this runner; null: nobody of ours did. */
+/** The row of the command that started this runner; null: none did. */
 export const startedByCommand = (): string | null => process.env[PARENT_ENV] ?? null
 
-/** What a command tells the runner that it has started ahead of time: its database is there, and then its crawl. */
+/** What a command tells a runner that it started ahead of time: the database is ready, then the crawl is written. */
 export type Cue = 'open' | 'work'
 
-/** Tells it. A channel that has just closed means that it is gone. */
+/** Sends a cue. A channel that has just closed means that the runner is gone. */
 export function tellRun(child: ChildProcess, cue: Cue): void {
   if (child.connected) child.send(cue, () => {})
 }
 
-/** The runner's side: a runner that nobody of ours has started waits for nothing. */
+/** The runner's side. A runner that no command of ours started waits for nothing. */
 export class Cues {
-  // Without a channel we were started by somebody else, who inherited that command's environment.
+  // Without a channel somebody else started us, who inherited that command's environment.
   readonly #cues =
     startedByCommand() === null || process.send === undefined
       ? undefined
@@ -29,7 +29,7 @@ export class Cues {
     return process.connected && !(await this.#cues.next()).done
   }
 
-  /** No more are heeded. */
+  /** Ignores all further cues. */
   async end(): Promise<void> {
     await this.#cues?.return?.()
   }

@@ -9,10 +9,10 @@ import { AppError, messageOf } from '../base/errors.ts'
 import { terminal } from './terminal.ts'
 
 /**
- * Opens a settings file in $VISUAL, $EDITOR or vi. What comes back is checked before it takes the file's place; a text
- * that is refused is kept, and the next time the work goes on with it, unless the file has changed.
- * @param check throws when the text is refused; `draft` is where it lies
- * @returns whether the file is another now
+ * Opens a settings file in $VISUAL, $EDITOR or vi. The result is checked before it replaces the file. Rejected text is
+ * kept, and the next edit goes on with it, unless the file has changed.
+ * @param check throws when the text is rejected; `draft` is the path of the text
+ * @returns whether the file has changed
  */
 export async function editFile(file: string, check: (text: string, draft: string) => Promise<void>): Promise<boolean> {
   const draft = join(dirname(file), `.${basename(file)}.draft`)
@@ -23,10 +23,10 @@ export async function editFile(file: string, check: (text: string, draft: string
     writeFileSync(origin, hashOf(before))
     writeFileSync(draft, before, { mode: 0o600 })
   } else if (configText(origin) !== hashOf(before))
-    throw new AppError(`${file} was changed since a text of yours was refused`, {
-      hint: `take what you need of it from ${draft}, and delete that`,
+    throw new AppError(`${file} has changed since your text was rejected`, {
+      hint: `copy what you need from ${draft}, then delete it`,
     })
-  else terminal.say('this goes on with the text that was refused')
+  else terminal.say('continuing with the text that was rejected')
   const drop = () => {
     for (const made of [draft, origin]) rmSync(made, { force: true })
   }
@@ -39,7 +39,7 @@ export async function editFile(file: string, check: (text: string, draft: string
   const text = readFileSync(draft, 'utf8')
   await check(text, draft)
   if (!(await replaceConfig(file, before, text)))
-    throw new AppError(`somebody else has changed ${file} meanwhile`, { hint: `your text is in ${draft}` })
+    throw new AppError(`${file} was changed by somebody else in the meantime`, { hint: `your text is in ${draft}` })
   drop()
   return text !== before
 }
@@ -48,10 +48,10 @@ const hashOf = (text: string) => hash('sha256', text)
 
 function edit(draft: string): void {
   const editor = ENVIRONMENT['VISUAL'] || ENVIRONMENT['EDITOR'] || 'vi'
-  // By the shell, as git does: an editor may have arguments of its own.
+  // Through the shell, as git does it: an editor may have arguments of its own.
   const { status, signal, error } = spawnSync('/bin/sh', ['-c', `${editor} "$@"`, editor, draft], { stdio: 'inherit' })
   if (error || status !== 0) {
     const why = error ? messageOf(error) : (signal ?? `exit code ${status}`)
-    throw new AppError(`the editor ${editor} failed: ${why}; nothing was changed`, { hint: 'set EDITOR to another' })
+    throw new AppError(`the editor ${editor} failed: ${why}; nothing was changed`, { hint: 'set another EDITOR' })
   }
 }

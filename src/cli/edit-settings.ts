@@ -24,7 +24,7 @@ export async function editSettings(asked: Asked, words: readonly string[], file:
   }
   problems.refuse()
   await setSettings(asked, changes, { tell: sayMeanwhile, file })
-  terminal.say(`${[...changes.keys()].join(', ')} set; a runner takes it up when it starts`)
+  terminal.say(`${[...changes.keys()].join(', ')} set; takes effect when a runner starts`)
 }
 
 /** `config unset KEY...` and `machine unset KEY...` */
@@ -41,7 +41,7 @@ export async function unsetSettings(asked: Asked, keys: readonly string[], file:
   terminal.say(changed ? `${names.join(', ')} removed` : `not set ${where}: nothing to do`)
 }
 
-/** The name of a setting that is, or may be, known, or is in a file; any other is a problem. */
+/** The name of a setting that is known, may be known, or is in a file; any other is a problem. */
 export function knownName({ known, sources }: Asked, key: string, problems: Problems): string {
   const name = known.nameOf(key.toUpperCase())
   const isInFile = sources.some(
@@ -55,7 +55,7 @@ export function knownName({ known, sources }: Asked, key: string, problems: Prob
 const verbOf = (file: SettingsFile) => (file === CONFIG_FILE ? 'config' : 'machine')
 
 function refusalHere({ known }: Asked, name: string, text: string, file: SettingsFile): string | undefined {
-  if (name === 'DATA_DIR') return 'DATA_DIR says where the file is that this would be in: set it in the environment'
+  if (name === 'DATA_DIR') return 'DATA_DIR cannot be set in the data dir that it names: set it in the environment'
   if (text.trim() === '') return `${name} takes a value: archivebox-ts ${verbOf(file)} unset ${name} removes it`
   return known.refusal(name, text)
 }
@@ -70,11 +70,11 @@ function pairsIn(words: readonly string[], file: SettingsFile): (readonly [key: 
   })
 }
 
-/** A value as a person would write it in TOML: a number, true or false, a list; what would read otherwise is text. */
+/** A value as a person would write it in TOML: a number, true or false, a list; text that reads otherwise is quoted. */
 function tomlValue(text: string, about: Known | undefined): TomlValue {
   const value = about?.kind.read(text) as TomlValue | undefined
   const isKept = value !== undefined && isDeepStrictEqual(about?.kind.read(written(value)), value)
-  // A size such as 50mb is a number of bytes, which nobody would write.
+  // A size such as 50mb is a number of bytes, but nobody writes it like that.
   const isSaid = typeof value !== 'number' || Number.isFinite(Number(text))
   return isKept && isSaid ? value : text
 }

@@ -5,22 +5,22 @@ import { many } from './format.ts'
 import { cutEnd, cutUrl } from './screen/fit.ts'
 import { widthOf } from './screen/width.ts'
 
-/** A URL of which less is left says nothing. */
+/** A URL that is cut shorter than this is of no use. */
 const SHORTEST = 12
 
-/** Causes as people see them. */
+/** A cause of failures as users see it. */
 export interface FailureLine {
   /** `37 pages` (or the URL of one), and `connection refused (example.org)`. */
   readonly pages: string
   readonly cause: string
   readonly isPartial: boolean
-  /** What tries these pages again. */
+  /** The command that retries these pages. */
   readonly command: string
 }
 
 /**
- * What failed, by cause and host; the kind that most pages have first.
- * @param urlOf the URL of a page, where it is known: one that failed alone is named by it
+ * The failures, by cause and host; the kind with the most pages first.
+ * @param urlOf the URL of a page, if known: it names a page that failed alone
  */
 export function failureLines(
   groups: readonly FailureGroup[],

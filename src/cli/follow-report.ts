@@ -13,7 +13,7 @@ import { flow } from './screen/flow.ts'
 import { onStderr } from './screen/palette.ts'
 import { printRecord, printText, terminal, wantsJson } from './terminal.ts'
 
-/** How a crawl that is sealed went, where it lies, what to do about it; and the exit code, 10 when some page failed. */
+/** Reports how a sealed crawl went, where it is, and what to do next. @returns the exit code: 10 when a page failed */
 export async function report(open: Archive, options: GlobalOptions, crawl: CrawlRow): Promise<number> {
   const { counts, total, folder, plugins, lacks, failures, record } = await crawlEnd(open, crawl)
   const { dataDir } = open.home
@@ -22,7 +22,7 @@ export async function report(open: Archive, options: GlobalOptions, crawl: Crawl
     if (!options.quiet) terminal.say(line)
   }
   for (const line of failuresText(failures.groups, failures.urls, total, canvas.columns)) say(line)
-  if (total === 0) say(`${onStderr.yellow('no pages:')} the allow and deny lists leave none of these URLs`)
+  if (total === 0) say(`${onStderr.yellow('no pages:')} the allow and deny lists exclude all of these URLs`)
   const dir = join(dataDir, folder)
   if (total > 0) {
     say(`${many(total, 'page')}: ${outcomesText(counts)}`)
@@ -38,14 +38,14 @@ export async function report(open: Archive, options: GlobalOptions, crawl: Crawl
     say(`try again: ${onStderr.bold(retry)}, then ${onStderr.bold('archivebox-ts run')}`)
   }
   if (wantsJson(options)) printRecord(record)
-  // On a terminal it has just been said.
+  // On a terminal it has just been printed.
   else if (options.quiet || !process.stderr.isTTY) printText(`${dir}\n`)
   return counts.failed > 0 || total === 0 ? EXIT.partial : EXIT.ok
 }
 
 const MADE = 'made:      '
 
-/** Which kinds of copies there are. */
+/** The kinds of copies that were made. */
 function madeLines(plugins: readonly string[], columns: number): string[] {
   const lines = flow(
     plugins.filter((plugin) => !plugin.startsWith('parse_')).map((text) => ({ text: oneLine(text) })),

@@ -15,25 +15,25 @@ import type { OwnRunner } from './own-runner.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
-/** A command that follows a crawl: the runner that it may have, and whether it is to run the crawl itself. */
+/** A command that follows a crawl: its runner, if any, and whether it is to run the crawl itself. */
 export interface Follower {
   readonly runner: OwnRunner
   readonly run: boolean
 }
 
 /**
- * Follows a crawl until it is sealed, says how each page ended, and reports where its pages lie. With `run`, a runner
- * for this crawl is started whenever there is none.
- * @returns the exit code: 10 when some page failed, 130 when a signal ended it before
+ * Follows a crawl until it is sealed, reports how each page ended, and where its pages are. With `run`, a runner for
+ * this crawl is started whenever there is none.
+ * @returns the exit code: 10 when some page failed, 130 when a signal ended it early
  */
 export async function follow(open: Archive, options: GlobalOptions, { runner, run }: Follower): Promise<number> {
   const { home } = open
   const { crawlId } = runner
-  home.db.patience = undefined // Whose runner is alive is waited for, however long it takes.
+  home.db.patience = undefined // As long as its runner is alive, we wait.
   const interrupt = new AbortController()
   const view = options.quiet || !terminal.isLive ? undefined : new LiveView(home, open.settings, crawlId)
   const unlisten = onStopSignals((signal) => {
-    // The runner decides what a second and a third one mean; in a terminal it hears them by itself, and takes ours for
+    // The runner decides what a second and a third signal mean. On a terminal it gets them itself, and takes ours for
     // the same.
     runner.signal(signal)
     interrupt.abort()
@@ -59,7 +59,7 @@ export async function follow(open: Archive, options: GlobalOptions, { runner, ru
   }
 }
 
-/** Says how pages ended, and who ran them, for lines that programs read. */
+/** Reports how pages ended, and which runner ran them, in lines for programs. */
 async function sayEnds(home: Home, options: GlobalOptions, pages: readonly SealedPage[]): Promise<void> {
   if (terminal.json) terminal.ids = { ...terminal.ids, ...(await runnerIds(home)) }
   for (const { id, ...page } of options.quiet ? [] : pages) {
@@ -68,7 +68,7 @@ async function sayEnds(home: Home, options: GlobalOptions, pages: readonly Seale
   }
 }
 
-/** None when the database is away: the pages are said all the same. */
+/** None when the database is away: the pages are reported all the same. */
 async function runnerIds(home: Home): Promise<LineIds> {
   try {
     const runner = (await liveRunnerProcesses(home)).at(-1)

@@ -1,6 +1,6 @@
 import type { SettingName } from '../base/config.ts'
 
-/** What every verb understands, and what is said of it: in words, or as of the setting that it sets. */
+/** The global options, and their descriptions: in words, or those of the setting that they set. */
 export const GLOBAL_OPTIONS: readonly (readonly [flags: string, about: string | { readonly sets: SettingName }])[] = [
   ['--data-dir <dir>', { sets: 'DATA_DIR' }],
   ['--database-url <url>', { sets: 'DATABASE_URL' }],

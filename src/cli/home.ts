@@ -17,7 +17,7 @@ import { interruptible } from './interrupts.ts'
 import { sayMeanwhile } from './meanwhile.ts'
 import type { GlobalOptions } from './options.ts'
 
-/** Opens a data dir, and says what that waits for. A signal ends the wait in order. */
+/** Opens a data dir, and reports what that waits for. A signal ends the wait in an orderly way. */
 export async function openHome(
   options: GlobalOptions,
   create: OpenInput['create'],
@@ -27,7 +27,7 @@ export async function openHome(
   return await interruptible(async (signal) => await openArchive(options, input, { signal, tell: sayMeanwhile }))
 }
 
-/** Opens an existing data dir for the time of `work`. */
+/** Opens an existing data dir while `work` runs. */
 export async function withHome<T>(
   options: GlobalOptions,
   work: (home: Home, archive: Archive) => Promise<T>,
@@ -40,7 +40,7 @@ export async function withHome<T>(
   }
 }
 
-/** Opens the database of a data dir for the time of `work`, whatever schema it has. */
+/** Opens the database of a data dir while `work` runs, whatever its schema. */
 export async function withBareDatabase<T>(
   options: GlobalOptions,
   create: 'never' | 'if-empty',
@@ -57,8 +57,8 @@ export async function withBareDatabase<T>(
 }
 
 /**
- * Runs a command as a registered process: its row is there while it works, with its exit code afterwards: what `work`
- * answers, if that is a number.
+ * Runs a command as a registered process: its row exists while it works, and has its exit code afterwards: the number
+ * that `work` returns, if any.
  */
 export async function asProcess<T>(
   home: Home,
@@ -73,7 +73,7 @@ export async function asProcess<T>(
   return await asProcessOf(home, processType, registered, id)
 }
 
-/** The same, for `work` that writes the process's row together with what it writes first. */
+/** The same, for `work` that writes the process's row together with its first rows. */
 export async function asProcessOf<T>(
   home: Home,
   processType: ProcessType,
@@ -84,7 +84,7 @@ export async function asProcessOf<T>(
   const cmd = shownCommand(process.argv)
   const values = { id, processType, parentId, runnerId: null, pwd: home.dataDir, cmd }
   const row = runningRow(home, values, await ownIdentity())
-  // For those who cannot see this process: what stands still is not waited for.
+  // For those who cannot see this process: they do not wait for one that stands still.
   const endBeating = heartbeatWhileWaiting(home.db, id)
   let code: number = EXIT.failed
   try {
@@ -101,18 +101,18 @@ export async function asProcessOf<T>(
 }
 
 /**
- * Throws UsageError when a hook of this data dir's runner started us: as a newer runner we would end the one that the
- * hook works for, and its page, which is begun again then, would start us again.
+ * Throws UsageError when a hook of this data dir's runner started us. As a newer runner we would end the one that the
+ * hook works for; its page would then run again, and start us again.
  */
 export async function refuseBelowRunner(home: Home): Promise<void> {
   if ((await startedBy(home)) === null) return
   throw new UsageError(
-    'a hook cannot be the runner: it would end the one that it works for',
+    'a hook cannot be the runner: it would end the runner that it works for',
     'archivebox-ts add, without --run, queues for it',
   )
 }
 
-/** Where the lines of runners and workers are kept. */
+/** The log of runners and workers. */
 export function runnerLog(dataDir: string): string {
   return join(dataDir, 'logs', 'runner.log')
 }

@@ -7,8 +7,8 @@ import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
 
 /**
- * Says in one line what became of the entries of a list; nothing when each is new. Where none is, it says where a copy
- * lies.
+ * Reports in one line what became of the entries of a list; nothing when all are new. When none is, it names the folder
+ * of a copy.
  */
 export function sayIntake(options: GlobalOptions, intake: Intake, { list, archived, copy }: NewUrls): void {
   const { read, refused, broken, twice, firstLeftOut } = intake
@@ -19,7 +19,7 @@ export function sayIntake(options: GlobalOptions, intake: Intake, { list, archiv
     `${number(read)} read`,
     `${number(fresh)} new`,
     archived > 0 && `${number(archived)} archived before (skipped; --again to archive them anew)`,
-    twice > 0 && `${number(twice)} twice in it`,
+    twice > 0 && `${number(twice)} duplicates`,
     refused > 0 && `${number(refused)} refused${first}`,
     broken > 0 && `${number(broken)} broken${refused > 0 ? '' : first}`,
   ]
@@ -28,7 +28,7 @@ export function sayIntake(options: GlobalOptions, intake: Intake, { list, archiv
     terminal.say(`open: ${onStderr.bold(join(options.dataDir, copy, 'index.html'))}`)
 }
 
-/** Says a line that may be longer than a terminal is wide: broken between its words there. */
+/** Prints a line that may be wider than the terminal, broken between words there. */
 export function sayWrapped(text: string): void {
   const lines = process.stderr.isTTY ? wrapped(text, terminal.columns) : [text]
   for (const line of lines) terminal.say(line)

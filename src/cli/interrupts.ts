@@ -5,8 +5,8 @@ import { onStopSignals } from '../base/stop-signals.ts'
 const SAME_PRESS_MS = 150
 
 /**
- * For a time in which a signal does not end the process, but asks it to leave in order; a second one ends it at once,
- * with 130.
+ * While this is active, a signal does not end the process, but asks it to exit in an orderly way; a second one ends it
+ * at once, with 130.
  */
 export class Interrupts {
   readonly #interrupt = new AbortController()
@@ -23,7 +23,7 @@ export class Interrupts {
     return this.#interrupt.signal
   }
 
-  /** From now on signals do what they did before; not once one has come, for the process is leaving. */
+  /** From now on signals do what they did before, unless one has come: the process is exiting then. */
   end(): void {
     if (!this.signal.aborted) this.#unlisten()
   }
@@ -37,7 +37,7 @@ export class Interrupts {
   }
 }
 
-/** Does `work`, which a signal asks to leave in order. */
+/** Does `work`; a signal asks it to stop in an orderly way. */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interrupts = new Interrupts()
   try {

@@ -11,20 +11,20 @@ import { workLines } from './screen/work.ts'
 import { terminal } from './terminal.ts'
 import { Waits } from './waits.ts'
 
-/** So often it looks, and counts seconds up. */
+/** How often it looks, and counts seconds up. */
 const LOOK_MS = 1_000
-/** With nothing in work. */
+/** How often, with nothing in work. */
 const IDLE_MS = 2_000
-/** News come in bursts: one look is enough for those of so long. */
+/** News comes in bursts: one look is enough for what comes within this time. */
 const BURST_MS = 150
-/** Room behind the last line for the ^C that a terminal shows when it is pressed. */
+/** Room after the last line for the ^C that a terminal echoes. */
 const ECHO = 2
-/** The last line while nobody stops it. */
+/** The last line, unless a stop is under way. */
 const RUNS = 'Ctrl-C stops'
-/** Crawls that are shown at once. */
+/** The most crawls that are shown at once. */
 const CRAWLS = 3
 
-/** What is worked on, at the foot of the terminal, for as long as a runner works or a crawl is followed. */
+/** What is being worked on, at the foot of the terminal, while a runner works or a crawl is followed. */
 export class LiveView {
   readonly #home: Home
   readonly #crawlId: string | undefined
@@ -36,7 +36,7 @@ export class LiveView {
   #foot = RUNS
   #owesAnswer = false
 
-  /** @param crawlId shows this crawl alone */
+  /** @param crawlId shows only this crawl */
   constructor(home: Home, settings: Settings, crawlId: string | undefined) {
     this.#home = home
     this.#crawlId = crawlId
@@ -45,15 +45,15 @@ export class LiveView {
     void this.#keepLooking()
   }
 
-  /** Something has happened: looks at once. */
+  /** Something has happened: look at once. */
   news(): void {
     this.#bell.wake()
   }
 
-  /** A signal stops it: a person is told at once for what that waits, and for how long at most. */
+  /** A signal stops it: at once shows what the stop waits for, and how long at most. */
   stops(signal: NodeJS.Signals): void {
     if (this.#foot !== RUNS) return
-    // Only a person presses keys: who sends another signal knows what it means.
+    // Only people press keys: whoever sends another signal knows what it means.
     this.#foot = signal === 'SIGINT' ? 'stopping (Ctrl-C again: now)' : 'stopping'
     this.#owesAnswer = signal === 'SIGINT'
     this.#answer()
@@ -61,7 +61,7 @@ export class LiveView {
     this.#show()
   }
 
-  /** Says for what a stop waits; what has only just begun is seen at the next look. */
+  /** Shows what a stop waits for; what has only just begun is seen at the next look. */
   #answer(): void {
     const waits = this.#owesAnswer ? this.#waits.line(this.#work.pages) : undefined
     if (waits === undefined) return
@@ -77,10 +77,10 @@ export class LiveView {
 
   async #keepLooking(): Promise<void> {
     const { signal } = this.#over
-    // Pages that end say their titles at any time, in any script.
+    // Titles of finished pages may come at any time, in any script.
     await loadWidths([WIDE])
     while (!signal.aborted) {
-      // A database that is away, say: what was seen last stays.
+      // When the database is away, for example: what was seen last stays.
       const work = await workOf(this.#home, this.#crawlId, CRAWLS).catch(() => undefined)
       if (work && !signal.aborted) {
         await this.#waits.learn(work.pages).catch(() => {})

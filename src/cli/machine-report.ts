@@ -6,10 +6,10 @@ import type { Log } from '../base/log.ts'
 import { quietMs } from '../base/quiet-ms.ts'
 import type { Asked } from './settings.ts'
 
-/** So much later nobody reads it as something about the start. */
+/** A warning that comes later than this no longer looks like one about the start. */
 const PATIENCE_MS = 1_000
 
-/** What is wrong with this machine, for a runner's log: as far as it costs nothing to find out. */
+/** Logs what is wrong with this machine, as far as that is cheap to find out. */
 export async function sayWhatIsWrong(asked: Asked, log: Log): Promise<void> {
   const found = await examine(asked, [...MACHINE_CHECKS, QUICK_PLUGINS_CHECK], quietMs(PATIENCE_MS))
   for (const { name, status, message, command } of found)

@@ -1,6 +1,6 @@
 import type { Configured } from '../app/archive.ts'
 
-/** What every verb understands, as it was typed. */
+/** The global options, as typed. */
 export interface GivenOptions {
   readonly dataDir?: string | undefined
   readonly databaseUrl?: string | undefined
@@ -10,10 +10,10 @@ export interface GivenOptions {
   readonly verbose?: boolean | undefined
 }
 
-/** The same, with the settings that hold: read once, checked, and passed on from here. */
+/** The same, with the settings in force: read once, checked, and passed on from here. */
 export interface GlobalOptions extends GivenOptions, Configured {
   readonly dataDir: string
   readonly databaseUrl: string | undefined
-  /** As it was typed, if it was. */
+  /** The option as typed, if given. */
   readonly databaseUrlGiven: string | undefined
 }

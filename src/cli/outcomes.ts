@@ -3,9 +3,9 @@ import type { FailureGroup } from '../db/failures.ts'
 import { failureLines, failureText } from './failure-lines.ts'
 import { onStderr } from './screen/palette.ts'
 
-/** Kinds of failures that are named. */
+/** The most kinds of failures that are named. */
 const KINDS = 10
-/** With so many pages the end of each can still be read. */
+/** With at most this many pages the end of each can still be read. */
 const FEW_PAGES = 10
 
 export type Outcomes = Pick<PageCounts, 'archived' | 'partial' | 'failed'>
@@ -21,10 +21,10 @@ export function outcomesText({ archived, partial, failed }: Outcomes, palette = 
 }
 
 /**
- * What failed, a line for each kind. A page that failed alone was named when it ended, which is out of sight by now
- * only where there are many.
- * @param urls of pages, by their ids, as far as they are known
- * @param total all pages, those that were archived, too
+ * The failures, a line for each kind. A page that failed alone was named when it ended; with many pages that line is
+ * out of sight by now.
+ * @param urls of pages by their ids, as far as known
+ * @param total all pages, archived ones included
  */
 export function failuresText(
   groups: readonly FailureGroup[],
@@ -36,7 +36,7 @@ export function failuresText(
     groups.filter(({ pages }) => pages > 1 || total > FEW_PAGES),
     (id) => urls.get(id),
   )
-  // One more takes no more room than to say that there is one.
+  // One more line takes no more room than a line that counts it.
   const shown = lines.length === KINDS + 1 ? lines : lines.slice(0, KINDS)
   const said = shown.map((line) => onStderr[line.isPartial ? 'yellow' : 'red'](failureText(line, columns)))
   return lines.length > shown.length ? [...said, `and ${lines.length - shown.length} more kinds of failures`] : said

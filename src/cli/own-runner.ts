@@ -12,20 +12,20 @@ import { spawnRun } from './spawn-run.ts'
 import { terminal } from './terminal.ts'
 
 /**
- * The runner of a command that follows a crawl: a process of its own, for this crawl only, and for as long as we live.
- * A newer runner may take over without ending us.
+ * The runner of a command that follows a crawl: a process of its own, for this crawl only, which ends with the command.
+ * A newer runner may take over without ending the command.
  */
 export class OwnRunner implements FollowersRunner {
-  /** The rows of the crawl and of the command to be: a runner that starts ahead of them knows their ids. */
+  /** The ids of the rows of the crawl and the command: a runner that starts before they are written knows them. */
   readonly crawlId = uuidv7()
   readonly commandId = uuidv7()
   readonly news = new Bell()
   readonly #options: GlobalOptions
   readonly #dataDir: string
-  /** Started, and waits for us to say what is there. */
+  /** A runner that was started ahead, and waits for its cue. */
   #ahead: ChildProcess | undefined
   #child: ChildProcess | undefined
-  /** Aborts when the one that works has left. */
+  /** Aborts when the working runner has exited. */
   gone: AbortSignal | undefined
 
   constructor(options: GlobalOptions) {
@@ -37,17 +37,17 @@ export class OwnRunner implements FollowersRunner {
     return this.#child !== undefined && isThere(this.#child)
   }
 
-  /** Starts it ahead of time: it loads while we open the database and write the crawl. */
+  /** Starts a runner ahead of time: it loads while we open the database and write the crawl. */
   startAhead(): void {
     this.#ahead = this.#spawn()
   }
 
-  /** The database is there: one that was started ahead opens it, too. */
+  /** The database is ready: a runner that was started ahead opens it, too. */
   mayOpen(): void {
     if (this.#ahead) tellRun(this.#ahead, 'open')
   }
 
-  /** Has it work, and starts it again when it left. Throws AppError when it failed the last time. */
+  /** Lets the runner work, and restarts it when it has exited. Throws AppError when it failed the last time. */
   start(): void {
     const { exitCode, signalCode } = this.#child ?? {}
     if (exitCode || signalCode)
@@ -68,7 +68,7 @@ export class OwnRunner implements FollowersRunner {
     })
   }
 
-  /** Has one leave that was started ahead and is not needed. */
+  /** Ends a runner that was started ahead and is not needed. */
   dismiss(): void {
     if (this.#ahead?.connected) this.#ahead.disconnect()
     this.#ahead = undefined
@@ -81,8 +81,8 @@ export class OwnRunner implements FollowersRunner {
   #spawn(): ChildProcess {
     const { verbose, json } = this.#options
     const args = ['--crawl-id', this.crawlId, '--exit-on-idle', '--daemon', verbose ? '-v' : '-q']
-    // By the channel it hears of our end, however that comes about: then it is nobody's, and drains. What it says goes
-    // above what we draw.
+    // The channel tells it when we end, however that happens: it is orphaned then, and drains. Its output goes above
+    // the live lines.
     const stderr = terminal.isLive && !json ? 'pipe' : 'inherit'
     const child = spawnRun(this.#options, this.commandId, args, stderr)
     if (child.stderr) createInterface(child.stderr).on('line', (line) => terminal.say(line))

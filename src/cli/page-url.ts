@@ -1,7 +1,7 @@
 import { messageOf, UsageError } from '../base/errors.ts'
 import { archivableUrl } from '../base/urls.ts'
 
-/** The one page that a command is about. Throws UsageError for what cannot be visited. */
+/** The URL of the page that a command is about. Throws UsageError for a URL that cannot be visited. */
 export function pageUrl(given: string): string {
   try {
     return archivableUrl(given)

@@ -34,7 +34,7 @@ export function commandTree(): Command {
   }
   const globals = () => checked(false)
 
-  verb(root, 'init', 'make a data dir', ['archivebox-ts init', 'archivebox-ts --data-dir archive init'])
+  verb(root, 'init', 'create a data dir', ['archivebox-ts init', 'archivebox-ts --data-dir archive init'])
     .option('--force', 'also in a directory that is not empty')
     .action(async (options: { force?: boolean }) =>
       (await import('./commands/init.ts')).init(await checked(true), options),
@@ -50,7 +50,7 @@ export function commandTree(): Command {
     'archivebox-ts status',
     'archivebox-ts status --json',
   ])
-    .option('--watch', 'on the whole terminal, as it changes; q leaves')
+    .option('--watch', 'keep it up to date, on the whole terminal; q quits')
     .action(async (options: object) => (await import('./commands/status.ts')).status(await globals(), options))
 
   registerRecordVerbs(root, globals, () => asked(false))
@@ -64,17 +64,17 @@ export function commandTree(): Command {
     'archivebox-ts process list',
     'archivebox-ts process list --all --type hook',
   ])
-    .option('--all', 'also those that have ended')
+    .option('--all', 'also processes that have ended')
     .addOption(new Option('--type <type>', 'only this process_type').choices(PROCESS_TYPES))
     .addOption(new Option('--worker-type <type>', 'only this worker_type').choices(WORKER_TYPES))
     .addOption(new Option('--status <status>', 'only this status').choices(PROCESS_STATUSES))
   listOptions(list).action(async (options: object) =>
     (await import('./commands/process.ts')).processList(await globals(), options),
   )
-  verb(processes, 'tree', 'the live hierarchy', ['archivebox-ts process tree']).action(async () =>
+  verb(processes, 'tree', 'the tree of live processes', ['archivebox-ts process tree']).action(async () =>
     (await import('./commands/process.ts')).processTree(await globals()),
   )
-  verb(processes, 'show', 'one process, and who belongs to it', ['archivebox-ts process show 9c41d2e7'])
+  verb(processes, 'show', 'one process, its parents and its children', ['archivebox-ts process show 9c41d2e7'])
     .argument('<id-or-pid>')
     .action(async (which: string) => (await import('./commands/process-one.ts')).processShow(await globals(), which))
   verb(processes, 'logs', 'what a process printed', [
@@ -82,41 +82,41 @@ export function commandTree(): Command {
     'archivebox-ts process logs --stderr 9c41d2e7',
   ])
     .argument('<id-or-pid>')
-    .option('-f, --follow', 'and what it prints from now on, until it ends')
+    .option('-f, --follow', 'keep printing until it ends')
     .option('--stderr', 'what it printed to stderr')
     .action(async (which: string, options: object) =>
       (await import('./commands/process-one.ts')).processLogs(await globals(), which, options),
     )
   verb(processes, 'kill', 'end a process', ['archivebox-ts process kill 9c41d2e7'])
     .argument('<id-or-pid>')
-    .option('--force', 'now, with all that it started')
+    .option('--force', 'kill it at once, with everything it started')
     .action(async (which: string, options: object) =>
       (await import('./commands/process-one.ts')).processKill(await globals(), which, options),
     )
 
   const db = verb(root, 'db', 'the database')
-  verb(db, 'url', 'its URL, for psql and the like', ['archivebox-ts db url']).action(async () =>
+  verb(db, 'url', 'print its URL, for psql and other programs', ['archivebox-ts db url']).action(async () =>
     (await import('./commands/db.ts')).dbUrl(await globals()),
   )
   verb(db, 'start', 'start the embedded server, and leave it running', ['archivebox-ts db start']).action(async () =>
     (await import('./commands/db.ts')).dbStart(await globals()),
   )
   verb(db, 'stop', 'stop the embedded server', ['archivebox-ts db stop'])
-    .option('--force', 'also while others use it')
+    .option('--force', 'even while others use it')
     .action(async (options: { force?: boolean }) => (await import('./commands/db.ts')).dbStop(await globals(), options))
-  verb(db, 'status', 'is it up, which version, how large', ['archivebox-ts db status']).action(async () =>
+  verb(db, 'status', 'whether it is up, its version and its size', ['archivebox-ts db status']).action(async () =>
     (await import('./commands/db.ts')).dbStatus(await globals()),
   )
 
-  verb(db, 'migrate', 'bring its schema up to date, as any command does that needs it', [
+  verb(db, 'migrate', 'bring its schema up to date; every command that needs the database does this, too', [
     'archivebox-ts db migrate --dry-run',
   ])
-    .option('--dry-run', 'only say what is missing')
+    .option('--dry-run', 'only list what is missing')
     .action(async (options: object) => (await import('./commands/db.ts')).dbMigrate(await globals(), options))
-  verb(db, 'upgrade', 'move the embedded database to the major version of PostgreSQL that is installed', [
+  verb(db, 'upgrade', 'upgrade the embedded database to the installed major version of PostgreSQL', [
     'archivebox-ts db upgrade',
   ])
-    .option('--programs <dir>', 'where the programs of its present version are; else they are found, or fetched')
+    .option('--programs <dir>', 'the folder with the programs of its present version (default: found, or downloaded)')
     .action(async (options: object) => (await import('./commands/db.ts')).dbUpgrade(await globals(), options))
 
   registerMachine(root, globals, () => asked(false))
@@ -125,15 +125,15 @@ export function commandTree(): Command {
   registerPersona(root, () => asked(false))
   registerPlugin(root, () => asked(false))
 
-  verb(root, 'completion', 'words to press Tab for: what a shell reads to know the verbs, options, ids, plugins, ...', [
+  verb(root, 'completion', 'shell completion: print a script that completes verbs, options, ids, plugins, ...', [
     'source <(archivebox-ts completion bash)   # in ~/.bashrc; for zsh behind compinit in ~/.zshrc',
     'archivebox-ts completion fish >~/.config/fish/completions/archivebox-ts.fish',
   ])
     .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
     .action(async (shell: string) => (await import('./commands/completion.ts')).completion(shell))
-  verb(root, 'help', 'how to use a verb', ['archivebox-ts help add', 'archivebox-ts help crawl list'])
+  verb(root, 'help', 'show how to use a verb', ['archivebox-ts help add', 'archivebox-ts help crawl list'])
     .argument('[verb...]')
     .action((path: string[]) => help(root, path))
-  verb(root, 'version', 'the version of this program', ['archivebox-ts version']).action(() => console.log(VERSION))
+  verb(root, 'version', 'print the version', ['archivebox-ts version']).action(() => console.log(VERSION))
   return root
 }

@@ -13,7 +13,7 @@ import { Verb } from './verb.ts'
 import { isPage, verbAt } from './verb-at.ts'
 
 const LEAVE_MS = 500
-/** Commander's own, where nobody watches. */
+/** The width that commander itself uses without a terminal. */
 const HELP_COLUMNS = 80
 
 /** Parses a command line and runs its verb. The only place that turns errors into exit codes. */
@@ -28,7 +28,7 @@ export async function parse(root: Command, argv: readonly string[]): Promise<voi
       const expected = error instanceof AppError ? error : unexpected(error)
       sayError(expected)
       process.exitCode = expected.exitCode
-      // A connection that was given up may still be tried, and nobody waits for it any more.
+      // An abandoned connection attempt may still be running, and nothing waits for it any more.
       if (expected.exitCode === EXIT.interrupted) setTimeout(() => process.exit(), LEAVE_MS).unref()
     }
   }
@@ -40,7 +40,7 @@ function withVerb(argv: readonly string[]): string[] {
   return isPage(argv[at]) ? argv.toSpliced(at, 0, 'add', '--run') : [...argv]
 }
 
-/** A defect, or trouble nobody foresaw: one line and where to look, no stack unless asked for. */
+/** A defect, or trouble that was not foreseen: one line and where to look; the stack only with LOG_LEVEL=debug. */
 function unexpected(error: unknown): AppError {
   if (readSetting('LOG_LEVEL', ENVIRONMENT) === 'debug' && error instanceof Error)
     terminal.say(legible(error.stack ?? ''))
@@ -48,12 +48,12 @@ function unexpected(error: unknown): AppError {
   return new AppError(full ? `the disk is full: ${messageOf(error)}` : messageOf(error), {
     hint: full
       ? 'free some space and start again: nothing is lost'
-      : 'nothing was thrown away; logs/runner.log in the data dir has more, LOG_LEVEL=debug shows the stack',
+      : 'nothing is lost; logs/runner.log in the data dir has more, and LOG_LEVEL=debug shows the stack',
     cause: error,
   })
 }
 
-/** The program without its verbs: what all of them understand. */
+/** The program without its verbs: the global options and the help. */
 export function rootCommand(): Command {
   const root = new Verb('archivebox-ts')
   root

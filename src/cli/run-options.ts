@@ -7,7 +7,7 @@ import { snapshotById } from '../db/snapshots.ts'
 import { WORK_KINDS, type WorkKind, type WorkScope } from '../machines/scope.ts'
 import { CRAWL, SNAPSHOT } from './records/kinds.ts'
 
-/** What `run` takes from the command line about its work. */
+/** The options of `run` about its work. */
 export interface WorkOptions {
   readonly crawlId?: string
   readonly snapshotId?: string
@@ -18,15 +18,15 @@ export interface WorkOptions {
   readonly maintenanceOnly?: boolean
 }
 
-/** Timers of Node run for no longer; in seconds. */
+/** The longest timer of Node, in seconds. */
 const LONGEST_RUN = 2_147_483
 
-/** These options, checked as far as they can be without a database. Throws UsageError. */
+/** Checks these options, as far as possible without a database. Throws UsageError. */
 export function workOptions(verb: WorkOptions, input?: string) {
   if (input !== undefined && input !== '-')
     throw new UsageError(`run takes no argument but -, not "${input}"`, 'archivebox-ts add queues URLs')
   if (input !== undefined && (verb.crawlId !== undefined || verb.snapshotId !== undefined))
-    throw new UsageError('with - the records on stdin say what is worked on: leave out --crawl-id and --snapshot-id')
+    throw new UsageError('with -, the records on stdin choose the work: leave out --crawl-id and --snapshot-id')
   if (verb.crawlId !== undefined && verb.snapshotId !== undefined)
     throw new UsageError('--crawl-id and --snapshot-id exclude each other')
   for (const kind of verb.exclude)
@@ -46,7 +46,7 @@ export function workOptions(verb: WorkOptions, input?: string) {
   }
 }
 
-/** Which rows these options mean. Throws UsageError for a crawl or snapshot that is not there. */
+/** The rows that these options mean. Throws UsageError for an unknown crawl or snapshot. */
 export async function scopeOf(home: Home, verb: WorkOptions): Promise<WorkScope> {
   const exclude = verb.exclude as readonly WorkKind[]
   if (verb.crawlId !== undefined) return { exclude, crawlIds: await findIds(home, CRAWL, [verb.crawlId]) }
@@ -80,7 +80,7 @@ function placeForFile(path: string): string {
   } catch {
     throw new UsageError(
       `--liveness-file: cannot write in ${dirname(file)}`,
-      'make the folder first, or name another one',
+      'create the folder first, or choose another one',
     )
   }
   return file

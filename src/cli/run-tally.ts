@@ -9,21 +9,21 @@ import { many } from './format.ts'
 import { failuresText, type Outcomes, outcomesText } from './outcomes.ts'
 import { onStderr, PLAIN } from './screen/palette.ts'
 
-/** Kinds of failures that are told apart: causes come from outside. */
+/** The most kinds of failures that are told apart: causes come from outside. */
 const MOST_KINDS = 1_000
-/** Crawls that a command names. */
+/** The most crawls that a command names. */
 const MOST_NAMED = 3
-/** Pages of a kind that are named. */
+/** The most pages of a kind that are named. */
 const MOST_IDS = 5
 
-/** How the pages of one run ended, by the lines of its log: it says so when it leaves. */
+/** How the pages of one run ended, by the lines of its log; reported when it exits. */
 export class RunTally {
   readonly #begun = performance.now()
   readonly #outcomes = { archived: 0, partial: 0, failed: 0 }
   readonly #crawls = new Set<string>()
   readonly #withFailures = new Set<string>()
   readonly #kinds = new Map<string, FailureGroup>()
-  /** Of the first page of each kind. */
+  /** The URL of the first page of each kind. */
   readonly #urls = new Map<string, string>()
 
   get pages(): number {
@@ -31,7 +31,7 @@ export class RunTally {
     return archived + partial + failed
   }
 
-  /** Counts the end of a page; any other line is none of ours. */
+  /** Counts a page that ended; ignores every other line. */
   take({ page, ids }: LogLine): void {
     if (!page?.outcome) return
     const { crawl_id: crawlId = '', snapshot_id: id = '' } = ids ?? {}
@@ -62,7 +62,7 @@ export class RunTally {
     return `${many(this.pages, 'page')} in ${duration(seconds)}: ${outcomesText(this.#outcomes, PLAIN)}`
   }
 
-  /** What failed, where the copies lie, and what tries again. */
+  /** What failed, where the copies are, and the command that retries. */
   async lines(home: Home, columns: number): Promise<string[]> {
     if (this.pages === 0) return []
     const groups = [...this.#kinds.values()].sort((a, b) => b.pages - a.pages)
@@ -75,7 +75,7 @@ export class RunTally {
     ]
   }
 
-  /** The folder of the only page or the only crawl that was worked on, else the top. The database may be away. */
+  /** The folder of the only page or crawl that was worked on, else the top. The database may be away. */
   async #place({ db }: Home): Promise<string> {
     const [only] = this.#crawls
     if (!only || this.#crawls.size > 1) return ''

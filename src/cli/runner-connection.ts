@@ -1,6 +1,6 @@
 import { applicationName, type DatabaseOptions, STATEMENT_MS } from '../db/database.ts'
 
-/** The loop, the heartbeat, the reaping of workers, and what is done beside them do not wait for each other. */
+/** The loop, the heartbeat, the reaping of workers, and side tasks do not wait for each other. */
 const CONNECTIONS = 5
 
 /** How the runner with this row connects. */

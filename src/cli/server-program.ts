@@ -3,7 +3,7 @@ import { serverLink, serverVerb } from './commands/server.ts'
 import { askedBy, parse, rootCommand } from './root.ts'
 import { registerServer } from './verbs/server.ts'
 
-/** The program with `server` alone: no other verb loads what it needs. */
+/** The program with `server` alone, so that no other verb loads its modules. */
 export async function program(argv: readonly string[]): Promise<void> {
   const root = rootCommand()
   const asked = askedBy(root)
@@ -13,7 +13,7 @@ export async function program(argv: readonly string[]): Promise<void> {
     return given
   }
   registerServer(root, {
-    // Read again, as whoever starts a command now reads them.
+    // Read anew, as a command that is started now reads them.
     serve: async (options) =>
       await serverVerb(await checked(true), uuidv7(), options, async () => await asked(false, () => {})),
     link: async () => await serverLink(await checked(false)),

@@ -5,18 +5,18 @@ import { Problems } from '../base/problems.ts'
 import { sayMeanwhile } from './meanwhile.ts'
 import type { GivenOptions, GlobalOptions } from './options.ts'
 
-/** The options of a verb with the settings that hold, and what is wrong with them so far. */
+/** The options of a verb, the settings in force, and the problems found with them so far. */
 export interface Asked extends GlobalOptions {
   readonly problems: Problems
 }
 
-/** What a verb of this program is asked for, once the line is parsed; see `atTheDoor`. */
+/** Reads what a verb of this program needs, once the line is parsed; see `atTheDoor`. */
 export type Asking = (makes: boolean, tell?: typeof sayMeanwhile) => Promise<Asked>
 
 /**
  * Reads the settings, once, before anything is done.
- * @param makes does this verb make a data dir where there is none?
- * @param tell hears of names in files that are no setting
+ * @param makes whether this verb creates a data dir where there is none
+ * @param tell is told of unknown names in settings files
  */
 export async function atTheDoor(given: GivenOptions, makes: boolean, tell = sayMeanwhile): Promise<Asked> {
   const problems = new Problems()

@@ -6,8 +6,8 @@ import { PARENT_ENV } from './cues.ts'
 import type { GlobalOptions } from './options.ts'
 
 /**
- * Starts `run` below a command, on its data dir and database. By the channel it hears of our end, however that comes
- * about.
+ * Starts `run` below a command, on its data dir and database. The channel tells it when the command ends, however that
+ * happens.
  * @param commandId the command's row
  */
 export function spawnRun(
@@ -16,7 +16,7 @@ export function spawnRun(
   args: readonly string[],
   stderr: 'pipe' | 'inherit',
 ): ChildProcess {
-  // Handed on whole: the runner reads the settings in it itself.
+  // Passed on whole: the runner reads its settings from it.
   const env = {
     ...FRUGAL_ENV,
     ...process.env,

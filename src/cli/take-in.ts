@@ -4,19 +4,19 @@ import { messageOf, UsageError } from '../base/errors.ts'
 import type { Format } from '../importers/formats.ts'
 import { urlsInLine } from '../importers/text.ts'
 
-/** Where the URLs of a list come from, as it was typed. */
+/** Where the URLs of a list come from, as typed. */
 export interface SourceOptions {
   readonly file?: string
   readonly parser: Format | 'auto'
 }
 
-/** Takes in URLs from the arguments, a file, and stdin: for `-`, or when nothing else was named. Throws UsageError. */
+/** Reads URLs from the arguments, a file, and stdin: for `-`, or when nothing else is named. Throws UsageError. */
 export async function takeIn(intake: Intake, args: readonly string[], { file, parser }: SourceOptions): Promise<void> {
   const isStdin =
     file === '-' || args.includes('-') || (args.length === 0 && file === undefined && process.stdin.isTTY !== true)
   for (const arg of args) {
     if (arg === '-' || arg.trim() === '') continue
-    if (isFile(arg)) throw new UsageError(`${arg} is a file`, `to add what is in it: archivebox-ts add --file ${arg}`)
+    if (isFile(arg)) throw new UsageError(`${arg} is a file`, `to add its URLs: archivebox-ts add --file ${arg}`)
     for (const url of urlsInLine(arg.trim())) intake.take({ url })
   }
   const sources = [...(file !== undefined && file !== '-' ? [file] : []), ...(isStdin ? [process.stdin] : [])]
@@ -33,7 +33,7 @@ export async function takeIn(intake: Intake, args: readonly string[], { file, pa
   }
 }
 
-/** What names a file that is here and is no URL by its looks. */
+/** Whether a word names an existing file, and does not look like a URL. */
 function isFile(arg: string): boolean {
   try {
     return !/^[a-z][a-z\d+.-]*:/i.test(arg) && statSync(arg).isFile()

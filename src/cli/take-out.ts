@@ -7,12 +7,12 @@ import type { GlobalOptions } from './options.ts'
 import { filterOptions } from './records/register.ts'
 import { verb } from './verb.ts'
 
-/** The verbs that take an archive out of its data dir, and prove that it is whole. */
+/** The verbs that move an archive out of its data dir, and check that it is complete. */
 export function registerTakingOut(root: Command, globals: () => Promise<GlobalOptions>): void {
   const exported = verb(
     root,
     'export',
-    'pages as a list for other programs, which add reads back, or as one file that replays',
+    'export pages as a list, which add can read back, or as one file that replays',
     [
       'archivebox-ts export --format netscape > bookmarks.html',
       'archivebox-ts export --format csv --tag news --outcome archived > news.csv',
@@ -21,9 +21,9 @@ export function registerTakingOut(root: Command, globals: () => Promise<GlobalOp
     ],
   )
   filterOptions(exported, 'snapshot')
-    .option('-n <count>', 'at most so many')
+    .option('-n <count>', 'at most this many')
     .addOption(
-      new Option('--format <format>', 'what it looks like')
+      new Option('--format <format>', 'the output format')
         .choices(['jsonl', 'csv', 'netscape', 'html', 'urls', 'wacz'])
         .default('jsonl'),
     )
@@ -33,26 +33,26 @@ export function registerTakingOut(root: Command, globals: () => Promise<GlobalOp
         : (await import('./commands/export.ts')).exportAsText(await globals(), options),
     )
 
-  verb(root, 'verify', 'every file against its recorded size and hash, and rows against files', [
+  verb(root, 'verify', 'check every file against its recorded size and hash, and rows against files', [
     'archivebox-ts verify',
     'archivebox-ts verify --quick --mend',
   ])
     .option('--quick', 'presence and sizes only')
-    .option('--mend', 'run again what made missing files, write missing pages, put aside what no row knows')
+    .option('--mend', 'rerun the hooks of missing files, write missing pages, move files without a row aside')
     .action(async (options: VerifyOptions) => (await import('./commands/verify.ts')).verify(await globals(), options))
 
-  verb(root, 'backup', 'all rows in one file, while a runner works; and the list of the files that belong to them', [
+  verb(root, 'backup', 'write all rows to one file, even while a runner works, and a list of their files', [
     'archivebox-ts backup rows.zst',
     'rsync -ar --ignore-missing-args --files-from=rows.zst.files data/ elsewhere/',
   ])
     .argument('<file>')
     .action(async (file: string) => (await import('./commands/backup.ts')).backup(await globals(), file))
 
-  verb(root, 'restore', 'the rows of a backup, into an empty data dir or database', [
+  verb(root, 'restore', 'read the rows of a backup into an empty data dir or database', [
     'archivebox-ts restore --data-dir elsewhere rows.zst',
   ])
     .argument('<file>')
-    .option('--trust-settings', 'it is my own: take what it says of programs, too: arguments, addresses, places')
+    .option('--trust-settings', 'I trust this backup: also restore its programs, arguments, addresses and paths')
     .action(async (file: string, options: RestoreVerb) =>
       (await import('./commands/restore.ts')).restore(await globals(), file, options),
     )

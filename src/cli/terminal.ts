@@ -9,15 +9,15 @@ import { pageEndLine } from './screen/page-end.ts'
 import { isDumb, onStderr } from './screen/palette.ts'
 import { widthOf } from './screen/width.ts'
 
-/** Talk goes to stderr: lines, and at its foot lines that change while work goes on (on a terminal only). */
+/** Messages on stderr: lines, and at the foot of a terminal, lines that change while work goes on. */
 class Terminal {
   #foot: readonly string[] = []
   /** Each line is one JSON object, for programs. */
   json = false
-  /** Whose lines they are, as far as they are not somebody else's. */
+  /** The ids of log lines that have none of their own. */
   ids: LineIds = {}
 
-  /** Can it show what changes? */
+  /** Whether it can show changing lines. */
   get isLive(): boolean {
     return process.stderr.isTTY === true && !isDumb() && !this.json
   }
@@ -30,13 +30,13 @@ class Terminal {
     return process.stderr.rows || 24
   }
 
-  /** One line for people, or several. */
+  /** Prints one message, of one line or more. */
   say(line: string): void {
     if (this.json) this.log({ level: 'info', role: 'cli', text: harmless(line), ids: this.ids })
     else this.#write(line)
   }
 
-  /** A line of somebody's log. */
+  /** Prints a log line. */
   log(line: LogLine): void {
     const { level, role, text, ids, page } = line
     const time = new Date().toISOString()
@@ -50,7 +50,7 @@ class Terminal {
   }
 
   /**
-   * Replaces the lines at the foot, each narrower than the terminal; none removes them. Nothing where none can change.
+   * Replaces the lines at the foot, each narrower than the terminal; none removes them. Does nothing on a log.
    */
   live(lines: readonly string[]): void {
     if (!this.isLive) return
@@ -59,7 +59,7 @@ class Terminal {
     if (text !== '') process.stderr.write(text)
   }
 
-  /** A terminal that became narrower since has wrapped what is longer. */
+  /** A terminal that became narrower since has wrapped longer lines. */
   #rowsTaken(): number {
     const rows = (line: string) => Math.max(1, Math.ceil(widthOf(harmless(line)) / this.columns))
     return this.#foot.reduce((sum, line) => sum + rows(line), 0)
@@ -68,15 +68,15 @@ class Terminal {
 
 export const terminal = new Terminal()
 
-// A reader that has seen enough (`| head`) is no failure of ours; what is under way goes on to its end.
+// A reader that has seen enough (`| head`) is no failure of ours; work in progress goes on to its end.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
-/** Data goes to stdout: one JSON object a line. */
+/** Data goes to stdout: one JSON object per line. */
 export function printRecord(record: object): void {
   printJson(JSON.stringify(record))
 }
 
-/** A line of JSON: on a terminal without what a terminal acts on, in a pipe as it is. */
+/** A line of JSON: on a terminal without control characters, in a pipe unchanged. */
 export function printJson(json: string): void {
   process.stdout.write(`${process.stdout.isTTY ? escapedJson(json) : json}\n`)
 }
@@ -86,7 +86,7 @@ export function printText(text: string): void {
   process.stdout.write(process.stdout.isTTY ? legible(text) : text)
 }
 
-/** Shall more data be written? Waits for a slow reader; false: it has seen enough. */
+/** Whether to write more data. Waits for a slow reader; false: it has seen enough. */
 export function readerWantsMore(): boolean | Promise<boolean> {
   const { stdout } = process
   if (stdout.destroyed || !stdout.writableNeedDrain) return !stdout.destroyed
@@ -96,12 +96,12 @@ export function readerWantsMore(): boolean | Promise<boolean> {
   )
 }
 
-/** Should data be JSON? Asked for, or nobody looks at stdout. */
+/** Whether data should be JSON: when asked for, or when stdout is not a terminal. */
 export function wantsJson(options: GlobalOptions): boolean {
   return options.json === true || process.stdout.isTTY !== true
 }
 
-/** What the options and LOG_LEVEL let through. */
+/** The level that the options and LOG_LEVEL allow. */
 export function logLevel(options: GlobalOptions): Level {
   return options.quiet ? 'warn' : options.settings.config.LOG_LEVEL
 }
@@ -113,7 +113,7 @@ export function terminalSink(level: Level): Sink {
 
 function format({ level, role, text: said, page }: LogLine): string {
   const text = shown(said)
-  // A person who watches sees at a glance how pages end; a log file is searched.
+  // Someone who watches sees at a glance how pages end; a log file is searched.
   if (page && process.stderr.isTTY) return pageEndLine(page, canvasOn(process.stderr, onStderr))
   const time = new Date().toTimeString().slice(0, 8)
   const words =
@@ -127,10 +127,10 @@ function format({ level, role, text: said, page }: LogLine): string {
   return `${onStderr.dim(time)} ${onStderr.cyan(role.padEnd(8))} ${words}`
 }
 
-/** What a page or a server may have written parts of, before colours of ours come to it. */
+/** Parts of it may come from a page or server: cleaned before our colours are added. */
 const shown = (text: string) => (process.stderr.isTTY ? legible(text) : text)
 
-/** An expected failure, or several: what was wrong, and what to do. */
+/** Prints an expected failure, or several: what is wrong, and what to do. */
 export function sayError(error: AppError): void {
   terminal.live([])
   const all = error instanceof UsageErrors ? error.all : [error]

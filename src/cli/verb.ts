@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 
-/** A command whose action answers with its exit code; none: 0. The only place that sets it, but for what is thrown. */
+/** A command whose action returns its exit code; nothing means 0. The only place that sets it, except for errors. */
 export class Verb extends Command {
   override createCommand(name?: string): Command {
     return new Verb(name)
@@ -14,7 +14,7 @@ export class Verb extends Command {
   }
 }
 
-/** A verb with the settings that commander does not hand down. Its examples are run by a test. */
+/** A verb, with the settings that commander does not inherit. A test runs its examples. */
 export function verb(parent: Command, name: string, description: string, examples: readonly string[] = []): Verb {
   const path = parent.parent ? `${parent.name()} ${name}` : name
   const command = parent

@@ -9,17 +9,17 @@ import { type Hook, selectHooks } from '../hooks/discover.ts'
 import { many } from './format.ts'
 import { cutUrl } from './screen/fit.ts'
 
-/** Background hooks have this long, at least, to put their files down. */
+/** The least time that background hooks get to write their files. */
 const AFTER_SECONDS = 15
 const NAMED = 3
-/** A URL is known by this much of it. */
+/** The length that a URL is cut to. */
 const LONGEST = 60
 
-/** Knows how long what runs may take, by the settings of its crawl. */
+/** Knows how long running work may take, by the settings of its crawl. */
 export class Waits {
   readonly #home: Home
   readonly #settings: Settings
-  /** Of crawls in work, of which there are few. */
+  /** Hooks of the crawls in work, of which there are few. */
   readonly #hooks = new Map<string, readonly Hook[]>()
 
   constructor(home: Home, settings: Settings) {
@@ -27,7 +27,7 @@ export class Waits {
     this.#settings = settings
   }
 
-  /** Reads what it must know about these pages before anybody asks. */
+  /** Reads what it needs to know about these pages, ahead of a question. */
   async learn(pages: readonly PageInWork[]): Promise<void> {
     const crawls = new Set(pages.map(({ crawl_id }) => crawl_id))
     for (const id of this.#hooks.keys()) if (!crawls.has(id)) this.#hooks.delete(id)
@@ -39,7 +39,7 @@ export class Waits {
     }
   }
 
-  /** For what a stop waits, and for how long at most, in a line; undefined: for nothing. */
+  /** A line about what a stop waits for, and how long at most; undefined: for nothing. */
   line(pages: readonly PageInWork[]): string | undefined {
     if (pages.length === 0) return undefined
     const running = pages.map(

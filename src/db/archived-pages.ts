@@ -4,7 +4,7 @@ import { byIndex } from './lists/by-index.ts'
 import { withRetry } from './retry.ts'
 import { type SnapshotRow, tagsOf } from './snapshots.ts'
 
-// The pages in the archive's index, by number: table archived_page. Everything here walks an index, in steps whose cost
+// The pages in the archive's index, by number: table archived_page. All queries here walk an index, in steps whose cost
 // does not grow with the archive.
 
 /** The largest number of pages per chunk: those whose numbers, divided by this, are equal. */
@@ -12,7 +12,7 @@ export const PAGES_PER_CHUNK = 1_000
 
 export const chunkOf = (number: number): number => Math.floor(number / PAGES_PER_CHUNK)
 
-/** What the index says of a sealed page. */
+/** The index's data of a sealed page. */
 export interface ListedPage
   extends Pick<
     SnapshotRow,
@@ -119,8 +119,8 @@ export function chunksOfCrawl(crawlId: string): RawBuilder<number[]> {
 }
 
 /**
- * Of a page that was found by its id. With `=` the planner may read a whole index of sealed pages, which it believes to
- * be empty.
+ * For a page that was found by its id. With `=` the planner may read a whole index of sealed pages, which it believes
+ * to be empty.
  */
 const IS_SEALED = sql`s.status is not distinct from 'sealed'`
 
@@ -147,24 +147,24 @@ export async function copiedUrls(db: Database, urlHashes: readonly string[]): Pr
   return (await withRetry(db, () => select.execute(db))).rows.map(({ hash }) => hash)
 }
 
-/** Does or did another copy of this page's URL exist? An SQL expression. */
+/** Whether another copy of this page's URL exists or existed. An SQL expression. */
 export function otherCopies({ id, url_hash }: Pick<SnapshotRow, 'id' | 'url_hash'>): RawBuilder<boolean> {
   return sql`exists (
     select from archived_page where url_hash = ${url_hash} and snapshot_id is distinct from ${id}::uuid)`
 }
 
-/** Does or did another copy of this page's URL exist? */
+/** Whether another copy of this page's URL exists or existed. */
 export async function hasCopies(db: Database, page: Pick<SnapshotRow, 'id' | 'url_hash'>): Promise<boolean> {
   const select = sql<{ others: boolean }>`select ${otherCopies(page)} as others`
   return (await withRetry(db, () => select.execute(db))).rows[0]!.others
 }
 
-/** How many copies of a URL are looked at for the one that is nearest to a moment. */
+/** How many copies of a URL are searched for the one nearest to a moment. */
 const COPIES_LOOKED_AT = 5_000
 
 /**
- * The id of the sealed copy of a URL that is nearest to a time, the later one of two; a copy that failed only where
- * there is no other. Undefined: there is none.
+ * The id of the sealed copy of a URL that is nearest to a time, the later one of two; a failed copy only if there is no
+ * other. Undefined: there is none.
  * @param urlHash SHA-256, hexadecimal
  */
 export async function copyNearest(
@@ -192,7 +192,7 @@ export async function picturesOf(db: Database, ids: readonly string[]): Promise<
   return new Map(rows.map(({ id, pictures }) => [id, pictures]))
 }
 
-/** Those of these URLs that a copy is here of, by their places: the folder of the latest. */
+/** Those of these URLs that have a copy here, by their positions: the folder of the latest. */
 export async function archivedAmong(db: Database, urls: readonly string[]): Promise<Map<number, string>> {
   const select = sql<{ place: number; output_dir: string }>`
     select asked.place::integer as place, copy.output_dir
@@ -207,9 +207,9 @@ export async function archivedAmong(db: Database, urls: readonly string[]): Prom
   return new Map(rows.map(({ place, output_dir }) => [place - 1, output_dir]))
 }
 
-/** When the latest pages came to an end, the last one first: of so many that were listed last, those still here. */
+/** When the latest pages were sealed, the last one first: out of this many that were listed last, those still here. */
 export async function latestEnds(db: Database, most: number): Promise<Date[]> {
-  // Number by number: however the planner counts, it has no other way.
+  // Number by number: whatever the planner assumes, it has no other way.
   const select = sql<{ at: Date }>`
     select s.status_changed_at as at
     from (select number from archived_page order by number desc limit 1) last

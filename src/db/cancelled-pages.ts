@@ -16,7 +16,7 @@ export type CancelledPage = Pick<Selectable<SnapshotTable>, 'id' | 'crawl_id' | 
 }
 
 /**
- * Has pages checked from now on: those that were cancelled, and those whose folders show old tags.
+ * Adds pages to those that are checked: cancelled ones, and those whose folders show old tags.
  * @param ids a query for them
  */
 export async function watchPages(tx: Database, ids: RawBuilder<unknown>): Promise<void> {

@@ -3,43 +3,43 @@ import type { Database } from './database.ts'
 import { byIndex } from './lists/by-index.ts'
 import { IS_LIVE } from './processes.ts'
 
-/** A row, and all of it that matters here, in one text. */
+/** A row, with everything that matters here as one text. */
 export interface RowState {
   readonly id: string
   readonly state: string
 }
 
-/** Rows that somebody looks at, by id. */
+/** Rows that somebody watches, by id. */
 export interface Watched {
   readonly pages: readonly string[]
   readonly crawls: readonly string[]
 }
 
-/** How the archive was at one moment, as far as it changes while work goes on. */
+/** The state of the archive at one moment, as far as it changes while work goes on. */
 export interface Moment {
-  /** Which run of which server this is, and which of its databases. */
+  /** Identifies the run of the server, and the database. */
   readonly server: string
-  /** Transactions before this one are over: what they changed was seen. */
+  /** Transactions before this one are over: their changes were seen. */
   readonly horizon: string
-  /** Pages that were sealed, or changed after that, since the horizon of the moment before; those of late, again. */
+  /** Pages that were sealed, or changed later, since the previous horizon; recent ones are repeated. */
   readonly sealed: readonly { readonly id: string | null; readonly crawl_id: string; readonly change: string }[]
-  /** Pages in work, each with all that is known of who works on it. */
+  /** Pages in work, each with everything about the work on it. */
   readonly working: readonly (RowState & { readonly crawl_id: string })[]
-  /** Crawls that are not over, the latest first. */
+  /** Crawls that are not sealed, the latest first. */
   readonly crawls: readonly RowState[]
-  /** Of those that are watched: pages that are not sealed, and crawls with their counts. */
+  /** The watched rows: pages that are not sealed, and crawls with their counts. */
   readonly watched: { readonly pages: readonly RowState[]; readonly crawls: readonly RowState[] }
-  /** All that is known of the processes of the data dir, but for their heartbeats. */
+  /** Everything about the processes of the data dir, except for their heartbeats. */
   readonly processes: string
 }
 
-/** Changes of pages that one look answers with. */
+/** How many changes of pages one look returns. */
 export const MOST_CHANGES = 500
 const MOST_CRAWLS = 200
 
 /**
- * Reads the archive as it is now, in one statement.
- * @param since the horizon of the moment before
+ * Reads the current state of the archive, in one statement.
+ * @param since the previous horizon
  */
 export async function momentOf(db: Database, dataDirId: string, since: string, watched: Watched): Promise<Moment> {
   const openCrawls = (status: string) => sql`
@@ -70,7 +70,7 @@ export async function momentOf(db: Database, dataDirId: string, since: string, w
   return rows[0]!
 }
 
-/** While a page is worked on, its time to be tried again is its lease, and moves. Of sealed ones the index tells. */
+/** While a page is worked on, its `retry_at` is its lease, and moves. Sealed ones are covered by the index. */
 function watchedPages(ids: readonly string[]): RawBuilder<unknown> {
   if (ids.length === 0) return sql`'[]'::json`
   return sql`coalesce((
@@ -91,7 +91,7 @@ function watchedCrawls(ids: readonly string[]): RawBuilder<unknown> {
 
 const DATABASE_OID = sql`(select oid from pg_database where datname = current_database())`
 
-/** Names the database itself, within its server. */
+/** Identifies the database within its server. */
 export async function databaseOid(db: Database): Promise<string> {
   const { rows } = await sql<{ oid: string }>`select ${DATABASE_OID}::text as oid`.execute(db)
   return rows[0]!.oid

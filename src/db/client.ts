@@ -9,15 +9,15 @@ export interface ClientOptions {
   readonly prepare: boolean
 }
 
-/** A connection that cannot hang on a silent server. */
+/** A connection that cannot hang on an unresponsive server. */
 export interface BoundedClient extends pg.Client {
   /** Its server has become read-only: a new connection may lead to the new primary. */
   readonly spoiled: boolean
 }
 
 /**
- * The `pg` client with a deadline for each statement. One that is late ends its connection, since nobody knows what
- * will still come through it; the client's side alone, so that no session setting stands in the way of a pooler.
+ * The `pg` client with a deadline for each statement. A late statement ends its connection, since nobody knows what
+ * will still arrive on it; only on the client's side, so that no session setting gets in the way of a pooler.
  */
 export function boundedClient({
   statementMs,
@@ -36,7 +36,7 @@ export function boundedClient({
       })
       const query = this.query.bind(this) as (...args: unknown[]) => Promise<unknown>
       let plannedAt = process.uptime()
-      // Of the many signatures of pg's query(), the one that kysely uses. A text without values may hold many
+      // Of the many signatures of pg's query(), the one that kysely uses. A text without values may contain many
       // statements.
       const bounded = async (text: string, values: unknown[] = []) => {
         const late = Number.isFinite(statementMs)
@@ -64,9 +64,9 @@ export function boundedClient({
 }
 
 /**
- * How long a prepared statement keeps its plan. One that was made while the tables were empty reads them from end to
- * end when they are large; making all of them again costs milliseconds. (By the uptime: `performance` is loaded when it
- * is first used, a millisecond of each start.)
+ * How long a prepared statement keeps its plan. A plan that was made while the tables were empty reads them from end to
+ * end when they are large; making all of them again costs milliseconds. (By the uptime: `performance` is loaded on
+ * first use, a millisecond of each start.)
  */
 const PLANS_SECONDS = 10
 /** How a server's first message can begin: authentication, an error, yes or no to TLS, another protocol version. */
@@ -79,7 +79,7 @@ class NotPostgres extends Error {
   }
 }
 
-/** Did something other than PostgreSQL answer? */
+/** Whether something other than PostgreSQL answered. */
 export const isNotPostgres = (error: unknown): boolean => error instanceof NotPostgres
 
 class TooLate extends Error {
@@ -89,12 +89,12 @@ class TooLate extends Error {
   }
 }
 
-/** Did a statement exceed its time? */
+/** Whether a statement exceeded its time. */
 export const isTooLate = (error: unknown): boolean => error instanceof TooLate
 
 const names = new Map<string, string>()
 
-/** Each text has a name of its own in this process, so that the server parses and plans it once per connection. */
+/** Each text has its own name in this process, so that the server parses and plans it once per connection. */
 function statementName(text: string): string {
   const name = names.get(text) ?? `s${names.size}`
   names.set(text, name)

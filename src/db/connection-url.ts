@@ -3,9 +3,9 @@ import pg from 'pg'
 import { badUrl } from './trouble.ts'
 
 /**
- * A database URL as `pg` shall read it: `sslmode` means what it means to psql, where `require` encrypts and does not
- * ask who answers. By itself `pg` takes it for `verify-full`, and prints a warning about that. Throws UsageError for
- * what is no PostgreSQL URL.
+ * A database URL as `pg` must read it: `sslmode` means the same as for psql, where `require` encrypts but does not
+ * verify the server. By itself `pg` takes it for `verify-full`, and prints a warning. Throws UsageError for anything
+ * but a PostgreSQL URL.
  */
 export function forPg(url: string): string {
   if (!/^postgres(ql)?:\/\/./.test(url)) throw badUrl(url)
@@ -14,13 +14,13 @@ export function forPg(url: string): string {
 }
 
 /**
- * The same for postgres.js, which reads no unix socket and few of libpq's parameters out of a URL (3.4.9): what `pg`
- * makes of it.
+ * The same for postgres.js, which reads no unix socket and few of libpq's parameters from a URL (3.4.9): the result of
+ * `pg`'s parser.
  */
 export function forPostgresJs(url: string) {
   const { host, port, user, password, database, ssl } = new pg.Client({ connectionString: forPg(url) })
   const pass = password ?? ''
-  const encrypted = ssl as boolean | ConnectionOptions // It is declared as what it is for most.
+  const encrypted = ssl as boolean | ConnectionOptions // Its declared type is too narrow.
   return {
     host,
     port,

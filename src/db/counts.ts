@@ -3,14 +3,14 @@ import type { Database } from './database.ts'
 import { transact, withRetry } from './retry.ts'
 
 // Counts are kept: triggers append each change to row_change in the transaction that makes it, so that counts are exact
-// and no transaction waits for another. Gathered changes are added to the totals; readers sum both.
+// and no transaction waits for another. Collected changes are added to the totals; readers sum both.
 
 /** The number of rows of a model in each status that has any, and their bytes. */
 export async function rowCounts(
   db: Database,
   model: 'crawl' | 'snapshot' | 'archive_result',
 ): Promise<Map<string, { readonly rows: number; readonly bytes: number }>> {
-  // Results are started page by page, and few pages are at work, so these are counted directly.
+  // Results are started page by page, and few pages are in work, so these are counted directly.
   const open = sql`
     union all select status, count(*), 0 from archive_result
     where ${model} = 'archive_result' and status in ('queued', 'started', 'backoff') group by status`
@@ -23,7 +23,7 @@ export async function rowCounts(
   return new Map(rows.map(({ status, rows, bytes }) => [status, { rows, bytes }]))
 }
 
-/** How long the hooks of each plugin took, in seconds, for the results that are kept. */
+/** How long the hooks of each plugin took, in seconds, for the stored results. */
 export async function hookSeconds(db: Database): Promise<{ readonly plugin: string; readonly seconds: number }[]> {
   const { rows } = await sql<{ plugin: string; seconds: number }>`
     select outcome as plugin, sum(hook_ms)::float8 / 1000 as seconds
@@ -84,7 +84,7 @@ export async function sealedPageCount(db: Database, crawlId: string): Promise<nu
   return (await withRetry(db, () => sum.execute(db))).rows[0]!.pages
 }
 
-/** Do the pages of a crawl that have ended take as much as it may? */
+/** Whether the finished pages of a crawl take as much as it may. */
 export async function isCrawlFull(
   db: Database,
   { id, max_size }: { readonly id: string; readonly max_size: number },
@@ -107,7 +107,7 @@ const LOCK = 7_241_203
 /** Changes per statement: far below its deadline. */
 const BATCH = 20_000
 
-/** Adds up the gathered changes, unless another process is doing so. */
+/** Adds up the collected changes, unless another process is doing so. */
 export async function addUpCounts(db: Database): Promise<void> {
   while ((await transact(db, addUpSome)) === BATCH);
 }

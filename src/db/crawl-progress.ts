@@ -109,14 +109,14 @@ export async function onlyPageOf(db: Database, crawlId: string): Promise<string 
   return rows[0]?.output_dir
 }
 
-/** How many pages are read for what a crawl lacked and made, which is nearly the same for each page. */
+/** How many pages are read to tell what a crawl lacked and made, which is nearly the same for each page. */
 const TOLD_BY_PAGES = 20
 
 const lastPages = (crawlId: string) => sql`
   select id from snapshot where crawl_id = ${crawlId}
   order by crawl_id desc, id desc limit ${sql.lit(TOLD_BY_PAGES)}`
 
-/** Why hooks of a crawl were skipped for want of a program, from its last pages. */
+/** Why hooks of a crawl were skipped for lack of a program, from its last pages. */
 export async function skippedFor(db: Database, crawlId: string): Promise<string[]> {
   const query = sql<{ reason: string }>`
     select distinct r.output_str as reason

@@ -3,7 +3,7 @@ import { type ListPart, UrlList } from '../base/url-list.ts'
 import type { Database } from './database.ts'
 import type { LockedCrawl } from './tables.ts'
 
-/** Adds what the row of a crawl has no room for: the parts of its list after the first, and the details of all. */
+/** Adds what does not fit into the row of a crawl: the parts of its list after the first, and the details of all. */
 export async function insertParts(tx: Database, crawlId: string, list: UrlList): Promise<void> {
   let part = 0
   await insertDetails(tx, crawlId, part, list.first)
@@ -34,7 +34,7 @@ export async function listOf(db: Database, crawlId: string): Promise<UrlList | u
     select s.urls, coalesce(d.details, '') as details
     from crawl_source s left join crawl_detail d on d.crawl_id = s.crawl_id and d.part = s.part
     where s.crawl_id = ${crawlId} order by s.part`.execute(db)
-  // As bytes outside the heap: with hundreds of megabytes of text in it, the collector would let as much garbage pile
+  // As bytes outside the heap: with hundreds of megabytes of text inside, the collector would let as much garbage pile
   // up.
   const others = rows.map((row) => {
     const [urls, details] = [Buffer.from(row.urls), Buffer.from(row.details)]

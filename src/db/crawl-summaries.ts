@@ -5,7 +5,7 @@ import type { Database } from './database.ts'
 import { withRetry } from './retry.ts'
 import type { WorkStatus } from './tables.ts'
 
-// Crawls as their pages on disk show them. Everything is bounded, however many pages a crawl has.
+// Crawls as their pages on disk show them. All queries are bounded, however many pages a crawl has.
 
 /** The number of crawls on the archive's page. */
 const MOST_CRAWLS = 100
@@ -55,7 +55,7 @@ export async function crawlFacts(db: Database, id: string): Promise<CrawlFacts> 
     ${counted(sql`(select * from crawl where id = ${id})`)}`
   const row = (await withRetry(db, () => select.execute(db))).rows[0] ?? GONE
   const { partial, failed } = row.counts
-  // With those that were sealed before outcomes existed, and are not judged yet: counted as it was then.
+  // Includes pages that were sealed before outcomes existed and are not judged yet: they count as they did then.
   const counts = { ...row.counts, archived: row.sealed - partial - failed }
   return { ...summaryOf(row), counts, chunks: row.chunks }
 }

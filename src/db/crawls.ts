@@ -23,8 +23,8 @@ export function outputDir(kind: 'crawls' | 'snapshots', url: string, id: string,
 
 /**
  * Queues a crawl with its whole list, or nothing. It is due at once; the insert wakes the leader.
- * @param id made by the caller of a transaction that may be repeated, or of a crawl that may be here
- * @param by the row of the process that queues it, where that is still to be written
+ * @param id set by the caller of a transaction that may be repeated, or of a crawl that may exist
+ * @param by the row of the process that queues it, if that is yet to be written
  */
 export async function insertCrawl(
   db: Database,

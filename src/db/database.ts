@@ -10,8 +10,8 @@ import type { Database, Tables } from './tables.ts'
 export type { Database } from './tables.ts'
 
 /**
- * Bounds of every connection: how long making it may take, or waiting for a free one; and after how much silence the
- * kernel asks whether the other side is still there.
+ * Limits of every connection: how long connecting may take, or waiting for a free one; and after how much silence the
+ * kernel checks whether the other side is still there.
  */
 export const CONNECTING = {
   connectionTimeoutMillis: 5_000,
@@ -19,8 +19,8 @@ export const CONNECTING = {
   keepAliveInitialDelayMillis: 10_000,
 } as const
 /**
- * How long one statement may take. Below the 25 s for which a leader trusts its lead, so that a silent database is
- * noticed in time.
+ * How long one statement may take. Below the 25 s for which a leader trusts its lead, so that an unresponsive database
+ * is noticed in time.
  */
 export const STATEMENT_MS = 15_000
 /** How long a connection beyond these stays idle before it is closed: a backend takes 4 MB. */
@@ -48,8 +48,8 @@ export interface DatabaseOptions {
   /** The most connections this process may hold; 2 when not given. */
   readonly connections?: number
   /**
-   * Keep each statement prepared on its connection: halves the server's work, but wants the server itself, no pooler in
-   * between.
+   * Keep each statement prepared on its connection: halves the server's work, but requires the server itself, no pooler
+   * in between.
    */
   readonly prepare?: boolean
   /**
@@ -80,7 +80,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     types: types as pg.CustomTypesConfig,
     Client: boundedClient({ statementMs, prepare }),
   })
-  // A connection that the server cuts, idle or between two statements, must not end the process: the next query says
+  // A connection that the server cuts, idle or between two statements, must not end the process: the next query reports
   // what is wrong.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))

@@ -4,10 +4,10 @@ import type { Database } from './database.ts'
 /** Rows fetched at a time: the whole archive need not fit into memory. */
 const BATCH = 500
 
-/** How long a reader may pause: `list | less`. Longer holds up the server's housekeeping. */
+/** How long a reader may pause: `list | less`. A longer pause would block the server's housekeeping. */
 export const READER_PAUSE = '1h'
 
-/** What is done with rows, as many as come at a time; false: no more of them. */
+/** What to do with rows, as many as arrive at a time; false: no more of them. */
 export type Visit<Row> = (rows: readonly Row[]) => boolean | Promise<boolean>
 
 /** Passes the rows of a query to `visit`, as of its start. */
@@ -22,7 +22,7 @@ export async function eachRow<Row>(
   })
 }
 
-/** Lets a transaction wait for whoever reads its rows. */
+/** Lets a transaction wait for the reader of its rows. */
 async function staysOpen(tx: Database): Promise<void> {
   await sql`select set_config('idle_in_transaction_session_timeout', ${READER_PAUSE}, true)`.execute(tx)
 }

@@ -1,6 +1,6 @@
-/** What happens to a database while it is brought up or changed. What is said of it is the caller's. */
+/** Events while a database is brought up or changed. The caller puts them into words. */
 export type DatabaseEvent =
-  /** `insteadOf`: it cannot lie in its data dir, which the server's user cannot enter. */
+  /** `insteadOf`: it cannot be in its data dir, which the server's user cannot enter. */
   | {
       readonly event: 'making database'
       readonly place: string
@@ -8,9 +8,9 @@ export type DatabaseEvent =
     }
   /** Where it is not safe. */
   | { readonly event: 'database on network file system'; readonly place: string; readonly fileSystem: string }
-  /** The programs of an older major, by a package of npm. */
+  /** The programs of an older major, from an npm package. */
   | { readonly event: 'fetching PostgreSQL'; readonly major: number; readonly from: string }
-  /** It ends before the schema is changed. */
-  | { readonly event: 'waiting for older runner'; readonly runner: string }
+  /** It ends before the schema is changed; `isAsked`: by us, else by whoever ends it. */
+  | { readonly event: 'waiting for older runner'; readonly runner: string; readonly isAsked: boolean }
 
 export type TellDatabase = (event: DatabaseEvent) => void

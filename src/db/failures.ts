@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import { byIndex } from './lists/by-index.ts'
 import type { Outcome } from './tables.ts'
 
-// What went wrong, by page, each with its one cause; not by hook, since most failures of hooks share a cause.
+// Failures by page, each with its one cause; not by hook, since most failures of hooks share a cause.
 
 /** A sealed page that is not `archived`. */
 export interface FailedPage {
@@ -43,7 +43,7 @@ function latest(crawlId: string | undefined, limit: number): RawBuilder<FailedPa
     order by ${crawlId === undefined ? sql`` : sql`crawl_id desc,`} status_changed_at desc limit ${limit}`
 }
 
-/** The pages that failed last, fully or partly; of one crawl or of all. Latest first. */
+/** The latest pages that failed, fully or partly; of one crawl or of all. Latest first. */
 export async function latestFailures(
   db: Database,
   { crawlId, limit }: { readonly crawlId?: string; readonly limit: number },

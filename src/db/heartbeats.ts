@@ -4,8 +4,8 @@ import type { Home } from './home.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 import type { ProcessRow } from './processes.ts'
 
-// The signs of life by which runners know of each other. Their intervals depend on each other: a runner stops trusting
-// its lead before any other may take it for dead.
+// The heartbeats by which runners know of each other. Their intervals depend on each other: a runner stops trusting its
+// lead before any other may take it for dead.
 
 /** How often a runner writes its heartbeat. */
 export const BEAT_MS = 5_000

@@ -22,8 +22,8 @@ const IS_FORGOTTEN = sql`
 
 /**
  * Deletes rows of processes that ended more than `days` ago, oldest first, children before parents. Keeps what is still
- * needed: ancestors of kept rows, the last leader, a runner whose end is unknown where it was the last to lead, and
- * every owner of a claim or of a result that is not final.
+ * needed: ancestors of kept rows, the last leader, a runner whose end is unknown if it was the last to lead, and every
+ * owner of a claim or of a result that is not final.
  * @returns how many, at most `limit`; fewer: none remain
  */
 export async function deleteEndedProcesses(db: Database, days: number, limit: number): Promise<number> {

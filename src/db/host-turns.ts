@@ -17,13 +17,13 @@ export interface HostLimits {
   readonly delayMs: number
 }
 
-/** Granted: the page may begin in `ms`. Else it is to be asked for again then. */
+/** Granted: the page may begin in `ms`. Otherwise it must ask again then. */
 export interface Turn {
   readonly granted: boolean
   readonly ms: number
 }
 
-/** A page that may begin within this time waits with its worker; the worker waits for no other. */
+/** A page that may begin within this time waits with its worker; for another one the worker does not wait. */
 const PATIENCE_MS = 2_000
 /** Turns are promised at most this far ahead: a page that was promised one may never come. */
 const HORIZON_MS = 60_000
@@ -88,7 +88,7 @@ async function lockHost(tx: Database, host: string): Promise<HostRow> {
   return rows[0]!
 }
 
-/** With each new host a few are forgotten that nobody wanted anything of for a day. */
+/** With each new host a few are forgotten that had no requests for a day. */
 async function forgetIdle(tx: Database): Promise<void> {
   await sql`
     delete from host where host = any(array(
@@ -122,7 +122,7 @@ async function keepTurn(tx: Database, { host, snapshotId }: Applicant, at: Date,
       set host = excluded.host, starts_at = excluded.starts_at, token = excluded.token`.execute(tx)
 }
 
-/** Of a host of which nobody waits for a turn, nobody waits for later either. */
+/** A host that nobody waits for now has nobody that waits for later either. */
 async function moveNext(tx: Database, host: string, next: Date): Promise<void> {
   await sql`
     update host set later_at = case when next_at < now() then now() else later_at end, next_at = ${next}

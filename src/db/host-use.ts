@@ -12,8 +12,7 @@ export interface PageOfCrawl {
 
 /**
  * How many pages of its host were added to its crawl before this one; counted up to `most`. Ids begin with the time:
- * none is older than the crawl's. Page by page: a join may be planned as one of all pages of the crawl with all of the
- * host.
+ * none is older than the crawl's. Page by page: the planner might join all pages of the crawl with all of the host.
  */
 export async function pagesBefore(db: Database, { id, crawlId, url }: PageOfCrawl, most: number): Promise<number> {
   const oldest = `${crawlId.slice(0, 'xxxxxxxx-xxxx'.length)}-0000-0000-000000000000`
@@ -27,7 +26,7 @@ export async function pagesBefore(db: Database, { id, crawlId, url }: PageOfCraw
   return (await withRetry(db, () => select.execute(db))).rows[0]!.pages
 }
 
-/** The bytes that are kept of its host in its crawl. */
+/** The stored bytes of its host in its crawl. */
 export async function bytesOfHost(db: Database, page: PageOfCrawl): Promise<number> {
   const kept = await keptBytes(db, page)
   if (kept !== null) return kept
@@ -35,7 +34,7 @@ export async function bytesOfHost(db: Database, page: PageOfCrawl): Promise<numb
   return (await keptBytes(db, page)) ?? 0 // None: the crawl was deleted meanwhile.
 }
 
-/** The same; null: it is not kept yet. */
+/** The same; null: they are not counted yet. */
 async function keptBytes(db: Database, { crawlId, url }: PageOfCrawl): Promise<number | null> {
   const select = sql<{ bytes: number | null }>`
     select case when exists (select from crawl_by_host where crawl_id = ${crawlId}) then coalesce((
@@ -45,8 +44,8 @@ async function keptBytes(db: Database, { crawlId, url }: PageOfCrawl): Promise<n
 }
 
 /**
- * From now on the bytes of each host are kept for this crawl. Nobody writes pages while those that are there are
- * counted: whoever has begun before does not keep any.
+ * From now on the bytes of each host are counted for this crawl. Nobody writes pages while the existing ones are
+ * counted: a writer that has begun before does not count any.
  */
 async function keepBytes(db: Database, crawlId: string): Promise<void> {
   await transact(db, async (tx) => {

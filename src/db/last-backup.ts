@@ -7,7 +7,7 @@ export interface LastBackup {
   readonly file: string
 }
 
-/** Notes that all rows, as they were at that time, are in a file. */
+/** Notes that a file has all rows, as of that time. */
 export async function noteBackup(db: Database, { made_at, file }: LastBackup): Promise<void> {
   await sql`
     insert into last_backup (made_at, file) values (${made_at}, ${file})

@@ -7,7 +7,7 @@ import { likelyAddress, urlOf } from './embedded/server.ts'
 const PATIENCE_MS = 2_000
 const ROWS = 200
 
-/** What names the latest rows of each kind, and says which they are. */
+/** The name and the description of the latest rows of each kind. */
 const KINDS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     crawl: `select id::text as name,
@@ -27,8 +27,8 @@ const KINDS: ReadonlyMap<string, string> = new Map(
 )
 
 /**
- * The latest rows of a kind, as completion offers them: their names, and what they are. None where the database is not
- * up: nothing is started for that. Ids are offered by their last digits, and whole ones where that is what was begun.
+ * The latest rows of a kind, as completion offers them: their names and descriptions. None if the database is not
+ * running: nothing is started for that. Ids are offered by their last digits, or in full if that is what was begun.
  * @param url the database; undefined: the embedded server of this data dir
  */
 export async function latestRows(

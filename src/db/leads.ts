@@ -8,15 +8,15 @@ import type { Home } from './home.ts'
 export interface Lead {
   readonly term: number
   readonly process_id: string
-  /** Null: nobody knows its process any more. */
+  /** Null: its process is no longer known. */
   readonly pid: number | null
   readonly began_at: Date
-  /** Null: it leads. Of one whose end nobody saw: when it was last heard of. */
+  /** Null: it leads. If nobody saw its end: its last heartbeat. */
   readonly ended_at: Date | null
   readonly is_lost: boolean
-  /** So long nobody had led before it, in ms. */
+  /** How long nobody had led before it, in ms. */
   readonly gap_ms: number
-  /** So long nobody led in all, until it did, in ms. */
+  /** How long nobody led in total, until it did, in ms. */
   readonly leaderless_ms: number
 }
 
@@ -29,7 +29,7 @@ export async function latestLeads({ db, dataDirId }: Home, most: number): Promis
   return rows
 }
 
-/** Deletes leads that ended more than `days` ago, but for the last one of each data dir: it has the sums. */
+/** Deletes leads that ended more than `days` ago, except the last one of each data dir, which has the sums. */
 export async function deleteOldLeads(db: Database, days: number): Promise<void> {
   await sql`
     delete from lead where ended_at < now() - make_interval(days => ${days})

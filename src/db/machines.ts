@@ -3,7 +3,7 @@ import { uuidv7 } from '../base/ids.ts'
 import type { Database } from './database.ts'
 import type { MachineTable } from './tables.ts'
 
-/** What is known of a machine. Its guid identifies it for ever. */
+/** What is known about a machine. Its guid identifies it for ever. */
 export interface Machine {
   readonly guid: string
   readonly hostname: string
@@ -35,9 +35,9 @@ export async function machineRow(
 export interface ListedMachine extends Selectable<MachineTable> {
   /** Live processes of ours, by their rows. */
   readonly processes: number
-  /** Does a runner lead there? */
+  /** Whether a runner leads there. */
   readonly runner: boolean
-  /** The last sign of life of a runner or command there; null when none runs. */
+  /** The last heartbeat of a runner or command there; null when none runs. */
   readonly heartbeat_at: Date | null
 }
 

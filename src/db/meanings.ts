@@ -3,14 +3,14 @@ import { Meanings, makesIn } from '../base/makes.ts'
 import type { Database } from './database.ts'
 import { withRetry } from './retry.ts'
 
-// The table `plugin_meaning`: what each plugin makes, as it said last.
+// The table `plugin_meaning`: what each plugin makes, as it last declared.
 
-/** So long a process uses what it has read: plugins change rarely. */
+/** How long a process uses what it has read: plugins change rarely. */
 const KNOWN_MS = 5_000
 
 const known = new WeakMap<Database, { readonly until: number; readonly meanings: Promise<Meanings> }>()
 
-/** What each plugin makes. Within a transaction it is read anew. */
+/** What each plugin makes. Inside a transaction it is read anew. */
 export async function meaningsIn(db: Database): Promise<Meanings> {
   if (db.isTransaction) return await read(db)
   const last = known.get(db)
@@ -27,7 +27,7 @@ async function read(db: Database): Promise<Meanings> {
   return new Meanings(rows.map(({ plugin, makes }) => [plugin, makesIn(makes)]))
 }
 
-/** Keeps what these plugins say; of one that says nothing (undefined), nothing any more. */
+/** Stores the declarations of these plugins; removes that of one without any (undefined). */
 export async function keepMeanings(db: Database, said: ReadonlyMap<string, object | undefined>): Promise<void> {
   const all = [...said].flatMap(([plugin, makes]) => (makes ? [[plugin, JSON.stringify(makes)] as const] : []))
   const silent = [...said].flatMap(([plugin, makes]) => (makes ? [] : [plugin]))

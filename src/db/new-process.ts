@@ -40,7 +40,7 @@ export function runningRow(home: Home, values: NewProcess, identity: ProcessIden
   return { ...rowOf(home, values), ...asRunning(identity) }
 }
 
-/** The beginning of a statement that registers a process, too. */
+/** The beginning of a statement that also registers a process. */
 export function withRow(db: Database, row: NewRow): QueryCreator<Tables> {
   return db.with('registered', (also) => insertion(also, row)) as QueryCreator<Tables>
 }
@@ -53,7 +53,7 @@ export function insertion(db: QueryCreator<Tables>, row: NewRow) {
     .onConflict((known) => known.column('id').doUpdateSet({ id: row.id })) // Our own row, when an answer was lost.
 }
 
-/** What a row says of a process that is there. */
+/** The columns of a live process. */
 export function asRunning({ bootId, pidNamespace, pid, startTicks }: ProcessIdentity) {
   return {
     status: 'running' as const,

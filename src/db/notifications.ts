@@ -5,7 +5,7 @@ import { own } from '../base/own.ts'
 import { forPostgresJs } from './connection-url.ts'
 import { applicationName } from './database.ts'
 
-/** New work, and news between runners. Payloads are empty: a notification says that something changed, not what. */
+/** New work, and news between runners. Payloads are empty: a notification tells that something changed, not what. */
 export const CHANNELS = { work: 'archivebox_work', runner: 'archivebox_runner' } as const
 
 /** How often the listening connection is checked; how long connecting and each answer may take. */
@@ -68,7 +68,7 @@ async function keepListening(
 const listenTo = (channel: string) => `listen ${channel}`
 
 /**
- * One connection. `onnotify` is what the driver's own listen() is built on; that one gives no way to ask on the same
+ * One connection. `onnotify` is what the driver's own listen() is based on; that one offers no way to query on the same
  * connection.
  */
 function connect(

@@ -5,7 +5,7 @@ import { withRetry } from './retry.ts'
 
 /** The unsealed snapshots of a crawl, as far as its supervisor needs to know. */
 export interface OpenSnapshots {
-  /** Is there any, or will there be? */
+  /** Whether there are any, or will be. */
   readonly open: boolean
   /** Parts of the crawl's list are still to be expanded. */
   readonly listed: boolean
@@ -15,7 +15,7 @@ export interface OpenSnapshots {
   readonly claimed: number
   /** Seconds until the first is due, when none is due, claimed or still to come; else 0. */
   readonly rest_s: number
-  /** Of the claim of a crawl that is started: a server that died may have forgotten the start and not the claim. */
+  /** The token of a started crawl's claim: a server that died may have forgotten the start but not the claim. */
   readonly token: string | null
 }
 
@@ -23,8 +23,8 @@ export const MOST_DUE = 50
 const MOST_CLAIMED = 2_000
 
 /**
- * What is open of a crawl, and who holds its claim. Each part walks an index for a few steps, however many pages the
- * crawl has.
+ * The open work of a crawl, and the holder of its claim. Each part walks an index for a few steps, however many pages
+ * the crawl has.
  */
 export async function openSnapshots(db: Database, crawlId: string): Promise<OpenSnapshots> {
   const unfinished = sql`

@@ -108,7 +108,7 @@ function matching(home: Home, filters: ProcessFilters): SelectQueryBuilder<Table
   return query.orderBy('seq', 'desc')
 }
 
-/** Does this process belong to another data dir of the same database? False for one without a row. */
+/** Whether this process belongs to another data dir of the same database. False for one without a row. */
 export async function worksElsewhere({ db, dataDirId }: Home, id: string): Promise<boolean> {
   const select = sql`select 1 from process where id = ${id} and data_dir_id <> ${dataDirId}`
   const { rows } = await withRetry(db, () => select.execute(db))

@@ -36,16 +36,16 @@ async function insert(home: Home, row: NewRow): Promise<Inserted> {
 }
 
 /**
- * A write about a hook's process, or a command's, waits for no disk. If a server that dies loses it, the mark and the
- * control group still say whose process a hook is, and what is on disk is the claim of its page; a command owns
+ * A write about a hook's process, or a command's, does not wait for the disk. If a server that dies loses it, the mark
+ * and the control group still tell whose process a hook is, and the claim of its page is on disk; a command owns
  * nothing.
  */
 const RELAXED_IF_SO = sql<string | null>`case when process_type in ('hook', 'cli') then ${RELAXED} end`
 
 /**
- * Registers a runner that waits, or again one that has lost its lead or its row: afterwards the row says what the
- * process does from now on, whatever it said before. One that was closed is opened again, unless it belongs to a runner
- * that takes over and a newer one has led since.
+ * Registers a waiting runner, or again one that has lost its lead or its row: afterwards the row describes what the
+ * process does from now on. A closed row is reopened, unless it belongs to a runner that takes over and a newer one has
+ * led since.
  * @returns its id and place in line; undefined when a newer runner has led since
  */
 export async function registerRunner(
@@ -83,14 +83,14 @@ export async function registerRunner(
 
 const ago = (ms: number) => sql<Date>`now() - make_interval(secs => ${ms / 1000})`
 
-/** Notes where a server is to be found. */
+/** Notes the address of a server. */
 export async function noteUrl(db: Database, id: string, url: string): Promise<void> {
   await sql`update process set url = ${url} where id = ${id}`.execute(db)
 }
 
 /**
  * Completes a row after the spawn.
- * @param ranMs how long it has run by now
+ * @param ranMs how long it has been running
  */
 export async function markRunning(db: Database, id: string, identity: ProcessIdentity, ranMs = 0): Promise<void> {
   const update = sql`
@@ -103,8 +103,8 @@ export async function markRunning(db: Database, id: string, identity: ProcessIde
 }
 
 /**
- * Closes the row of a process that had ended before `markRunning`, and says when it began.
- * @param ran its pid, and all else that names it unless it was gone before anybody could look at it
+ * Closes the row of a process that had ended before `markRunning`, and notes when it began.
+ * @param ran its pid, and the rest of its identity unless it was gone before anybody could look at it
  */
 export async function markRan(
   db: Database,
@@ -159,7 +159,7 @@ export async function markEnded(
   await withRetry(db, () => update.execute(db))
 }
 
-/** Notes in the rows of processes that cannot be ended, why, and since when: the first time that it was tried. */
+/** Notes in the rows of processes that cannot be ended, why, and since when: the time of the first attempt. */
 export async function noteStuck(db: Database, ids: readonly string[], why: string): Promise<void> {
   const text = sql`to_char(now() at time zone 'UTC', '"since "YYYY-MM-DD"T"HH24:MI:SS"Z: "') || ${why}::text`
   const update = sql`
@@ -201,18 +201,20 @@ export async function liveRows(home: Home): Promise<LiveRow[]> {
   return await withRetry(home.db, () => select.execute())
 }
 
-/** Is this row open: has no end been recorded? */
+/** Whether this row is open: no end was recorded. */
 export function isLive(row: Pick<ProcessRow, 'status'>): boolean {
   return (LIVE_STATUSES as readonly string[]).includes(row.status)
 }
 
-/** Is this a runner, leading or waiting? */
+/** Whether this is a runner, leading or waiting. */
 export function isRunner(row: Pick<ProcessRow, 'worker_type'>): boolean {
   return row.worker_type === 'worker_runner' || row.worker_type === 'runner_waiting'
 }
 
 /** The identity in a row; null while it is not complete. */
-export function identityIn(row: ProcessRow): ProcessIdentity | null {
+export function identityIn(
+  row: Pick<ProcessRow, 'pid' | 'start_ticks' | 'boot_id' | 'pid_namespace'>,
+): ProcessIdentity | null {
   if (row.pid === null || row.start_ticks === null || row.boot_id === null || row.pid_namespace === null) return null
   return { bootId: row.boot_id, pidNamespace: row.pid_namespace, pid: row.pid, startTicks: row.start_ticks }
 }

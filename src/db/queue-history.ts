@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
 
-// The table `queue_sample`: how many pages waited, as leaders noted it. History, which is trimmed.
+// The table `queue_sample`: how many pages waited, as noted by leaders. History, which is trimmed.
 
 /** Notes how many pages are open now, unless that was noted within the last minute. */
 export async function noteQueue(db: Database): Promise<void> {
@@ -15,7 +15,7 @@ export async function noteQueue(db: Database): Promise<void> {
 
 /**
  * The most pages that waited in each part of the last hours; null where nobody led.
- * @param parts so many, the last one up to now
+ * @param parts how many; the last one ends now
  */
 export async function queueHistory(db: Database, hours: number, parts: number): Promise<(number | null)[]> {
   const seconds = hours * 3_600

@@ -33,7 +33,7 @@ export function crawlRecord(row: CrawlRow & { readonly counts?: PageCounts }) {
   }
 }
 
-/** The settings that a crawl carries, with their sources; its own win. */
+/** The settings of a crawl, with their sources; its own override the others. */
 function settingsOf({ env = {}, frozen = {} }: CrawlConfig): Record<string, FrozenSetting> {
   return { ...frozen, ...withSource(env, 'crawl') }
 }

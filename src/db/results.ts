@@ -18,7 +18,7 @@ export async function resultsOfPage(db: Database, snapshotId: string): Promise<R
   return await withRetry(db, () => select.execute())
 }
 
-/** The same, as many as are asked for. */
+/** The same, at most as many as requested. */
 export async function firstResultsOfPage(db: Database, snapshotId: string, limit: number): Promise<ResultOfPage[]> {
   const select = sql<ResultOfPage>`
     select * from archive_result where snapshot_id = ${snapshotId}
@@ -37,7 +37,7 @@ export async function countResults(db: Database, snapshotId: string, limit: numb
   return (await byIndex(db, (tx) => count.execute(tx))).rows[0]!.count
 }
 
-/** Where hooks ran that left files of a page. */
+/** A place whose hooks left files of a page. */
 export interface Maker {
   readonly machine_id: string
   readonly hostname: string
@@ -55,11 +55,11 @@ export async function makersOfPage(db: Database, snapshotId: string): Promise<Ma
   return (await byIndex(db, (tx) => select.execute(tx))).rows
 }
 
-/** What a verdict is made of. */
+/** The part of a result that a verdict needs. */
 export interface LatestResult
   extends Pick<ResultOfPage, 'plugin' | 'hook_name' | 'status' | 'output_str' | 'output_json'> {
   readonly snapshot_id: string
-  /** Are any files of it in place? */
+  /** Whether any of its files are in place. */
   readonly has_files: boolean
 }
 

@@ -6,14 +6,14 @@ import type { Patience } from './patience.ts'
 import type { Database } from './tables.ts'
 import { isCollision, isDatabaseAway } from './trouble.ts'
 
-/** How often work is tried that collides with other transactions. */
+/** How often work that collides with other transactions is tried. */
 const MAX_TRIES = 5
 /** With jitter, so that processes stopped by one outage do not all come back in the same moment. */
 const PAUSE: Backoff = { baseMs: 50, maxMs: 1_000, jitter: 0.5 }
 
 /**
- * Connects, and waits for a server that is away as the patience of `db` says. Nothing was sent before, so nothing can
- * happen twice.
+ * Connects, and waits for a server that is away as long as the patience of `db` allows. Nothing was sent before, so
+ * nothing can happen twice.
  */
 export async function connectWithRetry<T>(db: Database, connect: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {

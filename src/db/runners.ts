@@ -41,8 +41,8 @@ export async function seenLead(
 }
 
 /**
- * A waiting runner goes to the gate: from here on newer runners take notice of it, and it of older ones. Earlier
- * requests to it are over.
+ * A waiting runner goes to the gate: from here on newer runners see it, and it sees older ones. Earlier requests to it
+ * are over.
  * @param asNewest it takes a new place in the queue
  * @returns its place; the former one when its row is closed, which its heartbeat notices
  */
@@ -61,7 +61,7 @@ export async function goToGate({ db }: Home, me: Place, asNewest: boolean): Prom
  * its end may stop waiting.
  * @param leaves it only waits until the newer one leads: that it was superseded stays in its row
  * @returns whether a SIGTERM of the newer runner follows, or has come; undefined when the row was closed meanwhile,
- *   since somebody took the runner for dead
+ * since somebody took the runner for dead
  */
 export async function demote(
   { db }: Home,
@@ -78,7 +78,7 @@ export async function demote(
           handoff_signal = false
       from before where process.id = before.id
       returning before.handoff_signal as "handoffSignal"`.execute(db)
-    // An answer that was lost may have said yes.
+    // An answer that was lost may have been yes.
     const handoffSignal = again || rows[0]?.handoffSignal === true
     return rows[0] && { handoffSignal }
   })
@@ -87,9 +87,9 @@ export async function demote(
 /**
  * Asks runners to hand over: in their rows, for those that no signal reaches, and by a notification.
  * @param reachable those that a signal of ours reaches
- * @param graceSeconds how long we shall wait for them
- * @returns those to send a SIGTERM to: they lead, nobody has asked or signalled them before, and they are not leaving
- *   already. A signal to one of the others would mean "hurry", or "leave" to one that only waits
+ * @param graceSeconds how long we will wait for them
+ * @returns those to send a SIGTERM to: they lead, nobody has asked or signalled them before, and they are not exiting
+ *   already. To the others a signal would mean "hurry", or "exit" to one that only waits
  */
 export async function requestHandoff(
   home: Home,
@@ -113,7 +113,7 @@ export async function requestHandoff(
   return rows.filter(({ signal }) => signal).map(({ id }) => id)
 }
 
-/** Has a newer runner, whose row is open, asked this one for the lead? */
+/** Whether a newer runner, whose row is open, has asked this one for the lead. */
 export async function isHandoffRequested({ db }: Home, id: string): Promise<boolean> {
   const { rows } = await sql`
     select 1 from process
@@ -121,7 +121,7 @@ export async function isHandoffRequested({ db }: Home, id: string): Promise<bool
   return rows.length > 0
 }
 
-/** Has a newer runner led since this one last led, or registered, and exited with 0? */
+/** Whether a newer runner has led since this one last led, or registered, and exited with 0. */
 export async function hasSuccessor(home: Home, id: string): Promise<boolean> {
   const select = sql`
     select 1 from process me join process newer on newer.data_dir_id = me.data_dir_id and newer.seq > me.seq
@@ -132,8 +132,8 @@ export async function hasSuccessor(home: Home, id: string): Promise<boolean> {
 }
 
 /**
- * Takes back the hand-over request of a runner that is gone.
- * @param isSignalled its signal has come, and is still to be told from that of a person
+ * Withdraws the hand-over request of a runner that is gone.
+ * @param isSignalled its signal has come, and must still be distinguished from a user's
  */
 export async function withdrawHandoff(
   { db }: Home,
@@ -148,7 +148,7 @@ export async function withdrawHandoff(
 
 /**
  * What each leader was started under that a newer runner superseded in the last minutes.
- * @param beforeSeconds only those that had ended so long ago
+ * @param beforeSeconds only those that had ended this long ago
  */
 export async function supersededLately(
   home: Home,
@@ -186,7 +186,7 @@ export async function deadClaimants(home: Home, dying: readonly string[]): Promi
   return rows.map(({ id }) => id)
 }
 
-/** Ends database sessions of dead runners' processes: one of their statements may still be under way. */
+/** Ends database sessions of dead runners' processes: one of their statements may still be running. */
 export async function terminateBackendsOf(home: Home, runnerIds: readonly string[]): Promise<void> {
   if (runnerIds.length === 0) return
   await sql`

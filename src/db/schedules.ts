@@ -8,7 +8,7 @@ import type { ScheduledCrawl, ScheduleTable, WorkStatus } from './tables.ts'
 export type ScheduleRow = Selectable<ScheduleTable>
 
 export interface NewSchedule extends Recurrence {
-  /** As it was typed. */
+  /** As typed. */
   readonly every: string
   readonly urls: readonly string[]
   readonly crawl: ScheduledCrawl
@@ -125,7 +125,7 @@ export async function scheduleFacts(db: Database) {
   return { active: countOf('active'), paused: countOf('paused'), next: next[0] ?? null }
 }
 
-/** How long until the first schedule is to be looked at, in milliseconds; undefined without any. */
+/** How long until the first schedule must be checked, in milliseconds; undefined without any. */
 export async function msUntilDue(db: Database): Promise<number | undefined> {
   const { rows } = await sql<{ ms: number | null }>`
     select (extract(epoch from min(retry_at) - now()) * 1000)::float8 as ms

@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import type { Database } from './database.ts'
 import type { SnapshotRow } from './snapshots.ts'
 
-/** A page that came to its end. */
+/** A sealed page. */
 export type SealedPage = Pick<SnapshotRow, 'id' | 'url' | 'title' | 'outcome' | 'cause'>
 
-/** Seconds that a page may be sealed and not yet seen: a long transaction commits with an early time. */
+/** For how long a sealed page may not be visible yet: a long transaction commits with an early time. */
 const LATE_SECONDS = 30
 /** The most pages per call; the next call continues. */
 const MOST_SEALED = 500

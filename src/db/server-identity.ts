@@ -17,8 +17,8 @@ export async function serverClock(db: Database): Promise<number> {
 }
 
 /**
- * Which server this is: its cluster, and its timeline, which every failover raises. A standby that took over may lack
- * what was committed last. Null where a server does not tell.
+ * The identity of this server: its cluster, and its timeline, which every failover raises. A standby that took over may
+ * lack the last commits. Null if a server does not tell.
  */
 export async function serverIdentity(db: Database): Promise<string | null> {
   try {

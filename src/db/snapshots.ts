@@ -9,7 +9,7 @@ import type { LockedCrawl, SnapshotTable } from './tables.ts'
 
 export type SnapshotRow = Selectable<SnapshotTable>
 
-/** A page to be added, with what is known of it; its own settings win over those of its crawl. */
+/** A page to be added, with its details; its own settings override those of its crawl. */
 export interface NewPage extends UrlDetails {
   readonly url: string
 }
@@ -49,7 +49,7 @@ async function insertBatch(
   pages: readonly NewPage[],
   options: { readonly depth: number; readonly parentId: string | null },
 ): Promise<number> {
-  // Of a list hardly any page is there, of the links on a page most are.
+  // Of a list hardly any page exists already, of the links on a page most do.
   const isAsItIs = options.depth === 0 && pages.length <= allowed
   const fresh = isAsItIs ? pages : (await freshPages(tx, crawlId, pages)).slice(0, allowed)
   if (fresh.length === 0) return 0
@@ -66,7 +66,7 @@ async function insertBatch(
 }
 
 /**
- * The statement that adds pages to a crawl; those that are there already stay as they are.
+ * The statement that adds pages to a crawl; existing ones stay as they are.
  * @param crawl a source of one row, named `crawl`, with the id of the crawl; without the row no page is added
  */
 export function insertPages(
@@ -93,7 +93,7 @@ export function insertPages(
 
 /**
  * The pages that the crawl does not have yet, without duplicates. Each hash is looked up as the first of a range in the
- * one index of this order: by `=`, all pages of the crawl may be read, of which the planner expects few.
+ * one index of this order: with `=`, all pages of the crawl may be read, of which the planner expects few.
  */
 async function freshPages<Page extends { readonly url: string }>(
   tx: Database,
@@ -174,7 +174,7 @@ export async function snapshotsIn(
   return await rest.orderBy('id').limit(limit).execute()
 }
 
-/** A condition on a page, `s`: not all its results have ended. */
+/** A condition on a page, `s`: some of its results have not ended. */
 export const HAS_OPEN_RESULTS = sql<boolean>`
   exists (select from archive_result r where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff'))`
 
@@ -200,7 +200,7 @@ export async function crawlsOfSnapshots(db: Database, ids: readonly string[]): P
   return rows.map(({ crawl_id }) => crawl_id)
 }
 
-/** In one order: two transactions that make the same tags must not wait for each other. */
+/** Always in the same order: two transactions that create the same tags must not wait for each other. */
 async function makeTags(tx: Database, tags: readonly string[]): Promise<void> {
   const names = [...new Set(tags)].sort()
   await sql`insert into tag (name) select unnest(${names}::text[]) on conflict (name) do nothing`.execute(tx)

@@ -29,7 +29,7 @@ export const PROCESS_STATUSES = ['starting', 'running', 'draining', 'exited', 'l
 export type ProcessStatus = (typeof PROCESS_STATUSES)[number]
 export const WORK_STATUSES = ['queued', 'started', 'paused', 'sealed'] as const
 export type WorkStatus = (typeof WORK_STATUSES)[number]
-/** How a sealed page went. */
+/** The outcome of a sealed page. */
 export const OUTCOMES = ['archived', 'partial', 'failed'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 export const RESULT_STATUSES = ['queued', 'started', 'backoff', 'succeeded', 'failed', 'skipped', 'noresults'] as const
@@ -102,7 +102,7 @@ export interface CrawlConfig {
   readonly url_allowlist?: string
   readonly url_denylist?: string
   readonly env?: Readonly<Record<string, string>>
-  /** What the surroundings said when it was created, the persona first: later changes are for later crawls. */
+  /** The settings of its environment when it was created, the persona's first: later changes are for later crawls. */
   readonly frozen?: Readonly<Record<string, FrozenSetting>>
   /** Another program archived its pages: their results have no processes. */
   readonly adopted?: true
@@ -120,7 +120,7 @@ interface WorkColumns {
   claim_token: string | null
   claimed_by: string | null
   attempts: Generated<number>
-  /** The claim under which the row was moved last; null when nobody's claim was needed for it. */
+  /** The claim under which the row was last moved; null when no claim was needed for that. */
   moved_by: Generated<string | null>
   created_at: Generated<Date>
   modified_at: Generated<Date>
@@ -129,7 +129,7 @@ interface WorkColumns {
 
 export interface CrawlTable extends WorkColumns {
   id: string
-  /** The first part of its list, one URL a line; the others are in `crawl_source`. */
+  /** The first part of its list, one URL per line; the others are in `crawl_source`. */
   urls: string
   /** How many URLs its list has. */
   urls_total: Generated<number>
@@ -145,35 +145,35 @@ export interface CrawlTable extends WorkColumns {
   output_dir: string
   /** Plugins whose set-up for this crawl failed, with the reason. */
   unable: ColumnType<Readonly<Record<string, string>>, never, string>
-  /** The schedule that made it, and the moment that it was made for. */
+  /** The schedule that created it, and the moment that it was created for. */
   schedule_id: Generated<string | null>
   due_at: ColumnType<Date | null, Date | undefined, never>
 }
 
-/** A crawl whose row is locked, as whoever adds pages needs it. */
+/** A crawl with a locked row, as required for adding pages. */
 export type LockedCrawl = Pick<Selectable<CrawlTable>, 'id' | 'max_urls' | 'max_size' | 'tags'>
 
 export const SCHEDULE_STATUSES = ['active', 'paused'] as const
 
 export interface ScheduleTable extends Omit<WorkColumns, 'status' | 'retry_at'> {
   id: string
-  /** As it was typed. */
+  /** As typed. */
   every: string
   cron: string
   timezone: string
-  /** One a line. */
+  /** One per line. */
   urls: string
   /** The limits, tags and settings of its crawls. */
   crawl: ColumnType<ScheduledCrawl, string, string>
   next_at: Instant
   last_at: NullableInstant
-  /** What was skipped or made up for last. */
+  /** What was last skipped or made up for. */
   message: Generated<string>
   status: Generated<(typeof SCHEDULE_STATUSES)[number]>
   retry_at: Instant
 }
 
-/** Each crawl of a schedule, but for its URLs. */
+/** The options of each crawl of a schedule, without its URLs. */
 export interface ScheduledCrawl {
   readonly maxDepth: number
   readonly maxUrls: number
@@ -187,13 +187,13 @@ export interface CrawlSourceTable {
   crawl_id: string
   /** Counted from 1. */
   part: number
-  /** One a line. */
+  /** One per line. */
   urls: string
 }
 
 export interface CrawlDetailTable {
   crawl_id: string
-  /** That of the list; 0 is the one in the crawl's row. */
+  /** The number in the list; 0 is the part in the crawl's row. */
   part: number
   details: string
 }
@@ -205,13 +205,13 @@ export interface SnapshotTable extends WorkColumns {
   url: string
   url_hash: Buffer
   title: string | null
-  /** What whoever bookmarked it wrote about it. */
+  /** The note of whoever bookmarked it. */
   notes: Generated<string | null>
   bookmarked_at: NullableInstant
   depth: Generated<number>
   output_dir: string
   output_size: Generated<Big>
-  /** Its own, as written; null: it has those of its crawl. */
+  /** Its own settings, as written; null: it has those of its crawl. */
   settings: ColumnType<Readonly<Record<string, string>> | null, never, never>
   /** Set for sealed pages; null for one that was sealed before outcomes existed and is not judged yet. */
   outcome: ColumnType<Outcome | null, never, Outcome | null>
@@ -281,7 +281,7 @@ export interface TransitionTable {
 interface RowCountView {
   model: string
   status: string
-  /** Of sealed pages; of results their plugin; '' for all others. */
+  /** Of sealed pages; for results their plugin; '' for all others. */
   outcome: string
   rows: Big
   bytes: Big
@@ -315,7 +315,7 @@ export interface Tables {
   crawl_pages: CrawlPagesView
 }
 
-/** The way to these tables, on the pool or inside a transaction. */
+/** Access to these tables, on the pool or inside a transaction. */
 export interface Database extends Kysely<Tables> {
   /** How `withRetry` and new connections wait for a database that is away; without it they fail at once. */
   patience?: Patience | undefined

@@ -20,7 +20,7 @@ export async function listTags(db: Database, names?: readonly string[]): Promise
   return rows
 }
 
-/** Gives a tag another name, which no tag has: of pages, of crawls, and of the crawls that schedules will make. */
+/** Renames a tag to a name that does not exist yet: on pages, crawls, and the crawls that schedules will create. */
 export async function renameTag(db: Database, tag: Tag, name: string): Promise<void> {
   await transact(db, async (tx) => {
     await replaceInLists(tx, [tag], name)
@@ -28,7 +28,7 @@ export async function renameTag(db: Database, tag: Tag, name: string): Promise<v
   })
 }
 
-/** Gives the pages of some tags another one in their place. */
+/** Replaces some tags of pages by another one. */
 export async function mergeTags(db: Database, from: readonly Tag[], into: Tag): Promise<void> {
   await transact(db, async (tx) => {
     const ids = await replaceInLists(tx, from, into.name)
@@ -40,7 +40,7 @@ export async function mergeTags(db: Database, from: readonly Tag[], into: Tag): 
   })
 }
 
-/** Takes tags away from whatever has them. */
+/** Removes tags from everything that has them. */
 export async function deleteTags(db: Database, tags: readonly Tag[]): Promise<void> {
   await transact(db, async (tx) => {
     const ids = await replaceInLists(tx, tags, null)
@@ -48,7 +48,7 @@ export async function deleteTags(db: Database, tags: readonly Tag[]): Promise<vo
   })
 }
 
-/** Adds tags to pages, and takes others away. A tag that no page has any more stays. */
+/** Adds tags to pages, and removes others. A tag without pages stays. */
 export async function changeTags(
   db: Database,
   snapshotIds: readonly string[],
@@ -64,11 +64,11 @@ export async function changeTags(
 }
 
 /**
- * In the lists of tags that crawls have, in those that schedules will give them, and in what lists say of URLs that
- * have no pages yet. Before the tags themselves: a crawl that is locked here makes no more pages with the old names,
- * and pages that it made have rows by then. The rest of a cancelled list keeps the old names: no index finds it.
- * The leader writes the folders of pages with these tags again (`../workers/repair/reconcile-work.ts`).
- * @param name null: they are taken away
+ * In the lists of tags of crawls, in those of schedules for future crawls, and in the details of URLs that have no
+ * pages yet. Before the tags themselves: a crawl that is locked here creates no more pages with the old names, and
+ * pages that it created have rows by then. The rest of a cancelled list keeps the old names: no index finds it. The
+ * leader rewrites the folders of pages with these tags (`../workers/repair/reconcile-work.ts`).
+ * @param name null: they are removed
  * @returns the ids of the tags
  */
 async function replaceInLists(tx: Database, tags: readonly Tag[], name: string | null): Promise<string[]> {

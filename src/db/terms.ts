@@ -10,9 +10,9 @@ export async function limitLockWaits(tx: Database): Promise<void> {
 }
 
 /**
- * Raises the term and makes this runner its leader, in one statement.
- * @returns the term; undefined when the runner's row is closed or deleted: roll back, else a term is raised for nobody.
- * Throws the unique violation (23505) of the gate's index when somebody else leads.
+ * Raises the term and makes this runner its leader, in one statement. Throws the unique violation (23505) of the gate's
+ * index when somebody else leads.
+ * @returns the term; undefined when the runner's row is closed or deleted: roll back, else a term is raised for nobody
  */
 export async function raiseTerm(tx: Database, dataDirId: string, runnerId: string): Promise<number | undefined> {
   const { rows } = await sql<{ term: number }>`
@@ -27,7 +27,7 @@ export async function raiseTerm(tx: Database, dataDirId: string, runnerId: strin
 }
 
 /**
- * The term of a promotion of this runner that took effect though its answer was lost; `before` is the one until then.
+ * The term of this runner's promotion that took effect although its answer was lost; `before` is the one until then.
  */
 export async function termSince(tx: Database, runnerId: string, before: number | null): Promise<number | undefined> {
   const { rows } = await sql<{ term: number }>`
@@ -37,8 +37,9 @@ export async function termSince(tx: Database, runnerId: string, before: number |
 }
 
 /**
- * The last leader in a place (boot and PID namespace) that ended unseen, when somebody has led elsewhere since: that
- * one closed its row without being able to see what it had left running. The next leader in the same place sees to it.
+ * The last leader in a place (boot and PID namespace) that ended unseen, if somebody has led elsewhere since: that one
+ * closed its row without being able to see what it had left running. The next leader in the same place takes care of
+ * it.
  */
 export async function lostLeaderIn(
   home: Home,

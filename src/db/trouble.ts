@@ -1,23 +1,23 @@
 import { AppError, codeOf, EXIT, messageOf, UsageError } from '../base/errors.ts'
 import { isNotPostgres } from './client.ts'
 
-/** A name that is nobody's, a socket that is not ours to use: no waiting mends these. */
+/** A name that does not exist, a socket that we may not use: waiting does not fix these. */
 const WRONG_PLACE = new Set(['ENOTFOUND', 'EACCES', 'EPERM'])
 const UNREACHABLE = new Set(
   'ECONNREFUSED ECONNRESET EPIPE ENOTFOUND EAI_AGAIN ETIMEDOUT EHOSTUNREACH ENETUNREACH'.split(' '),
 )
 /**
- * SQLSTATEs of a server that does nothing for us just now: connection lost (08), shutting down or starting (57P), out
- * of something (53), its disk broken (58030), left in the middle of a transaction (25P03), read-only since a failover
+ * SQLSTATEs of a server that cannot work just now: connection lost (08), shutting down or starting (57P), out of
+ * something (53), its disk broken (58030), idle in a transaction for too long (25P03), read-only since a failover
  * (25006).
  */
 const NOT_SERVING = /^(08|57P|53|58030|25P03|25006)/
-/** What `pg` and its pool say without a code. */
+/** Messages of `pg` and its pool without a code. */
 const DRIVER =
   /Connection terminated|timeout exceeded when trying to connect|not queryable|connection has been discarded/
 /**
- * Deadlock, serialization failure, lock timeout, a statement that somebody cancelled: nothing was done, and it may work
- * the next time.
+ * Deadlock, serialization failure, lock timeout, a statement that somebody cancelled: nothing was done, and it may
+ * succeed the next time.
  */
 const COLLISIONS = new Set(['40P01', '40001', '55P03', '57014'])
 
@@ -28,31 +28,31 @@ const NO_TLS = /server does not support SSL/
 const TLS_FAILED = /^(EPROTO|ERR_SSL_.*)$/
 
 /**
- * Is the database away for now (the connection or the whole server), rather than the statement wrong? Then waiting
- * helps.
+ * Whether the database is away for now (the connection or the whole server), rather than the statement wrong. Then
+ * waiting helps.
  */
 export function isDatabaseAway(error: unknown): boolean {
   const code = codeOf(error) ?? ''
-  // A socket that is not there (ENOENT), say; a file that is not there is another matter.
+  // For example a missing socket (ENOENT); a missing file is another matter.
   const connecting = error instanceof Error && 'syscall' in error && error.syscall === 'connect'
   return connecting || UNREACHABLE.has(code) || NOT_SERVING.test(code) || DRIVER.test(messageOf(error))
 }
 
 /**
- * May a database that did not let us in do so before long? One that starts, recovers, shuts down, restarts, or cannot
- * be reached yet; not one that is read-only, full, or out of connections, nor a wrong address.
+ * Whether a database that refused us may accept us soon. One that starts, recovers, shuts down, restarts, or cannot be
+ * reached yet; not one that is read-only, full, or out of connections, nor a wrong address.
  */
 export function isComingUp(error: unknown): boolean {
   const code = codeOf(error) ?? ''
   return isDatabaseAway(error) && !isServerTrouble(error) && !WRONG_PLACE.has(code)
 }
 
-/** Does the server answer without being able to work: out of disk, memory or connections, or read-only? */
+/** Whether the server answers but cannot work: out of disk, memory or connections, or read-only. */
 export function isServerTrouble(error: unknown): boolean {
   return /^(53|58030|25006)/.test(codeOf(error) ?? '')
 }
 
-/** Did another transaction interfere? Then nothing was done, and a repetition may succeed at once. */
+/** Whether another transaction interfered. Then nothing was done, and a repetition may succeed at once. */
 export function isCollision(error: unknown): boolean {
   return COLLISIONS.has(codeOf(error) ?? '')
 }
@@ -111,7 +111,7 @@ export function explainDatabaseError(error: unknown, url: string): unknown {
   return error
 }
 
-/** The refusal of a text that is no database URL. */
+/** The error for a text that is no database URL. */
 export function badUrl(url: string): UsageError {
   return new UsageError(
     `not a database URL: ${maskPassword(url)}`,

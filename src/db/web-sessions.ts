@@ -1,16 +1,16 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
 
-/** A browser that may look. @see migrations/0040_server.sql */
+/** A signed-in browser. @see migrations/0040_server.sql */
 export interface WebSessionRow {
-  /** SHA-256 of what its cookie says. */
+  /** SHA-256 of the value of its cookie. */
   readonly hash: Buffer
   readonly expires_at: Date
-  /** When it was seen last, within an hour. */
+  /** When it was last seen, within an hour. */
   readonly seen_at: Date
 }
 
-/** Sessions of a data dir that are not over, the latest seen first; as many as anybody has. */
+/** The valid sessions of a data dir, the latest seen first; at most `most`. */
 export async function webSessions(db: Database, dataDirId: string, most: number): Promise<WebSessionRow[]> {
   const { rows } = await sql<WebSessionRow>`
     select hash, expires_at, seen_at from web_session
@@ -18,7 +18,7 @@ export async function webSessions(db: Database, dataDirId: string, most: number)
   return rows
 }
 
-/** One session of a data dir, if it is not over. */
+/** One session of a data dir, if it is valid. */
 export async function webSessionOf(db: Database, dataDirId: string, hash: Buffer): Promise<WebSessionRow | undefined> {
   const { rows } = await sql<WebSessionRow>`
     select hash, expires_at, seen_at from web_session
@@ -38,7 +38,7 @@ export async function endWebSession(db: Database, hash: Buffer): Promise<void> {
   await sql`delete from web_session where hash = ${hash}`.execute(db)
 }
 
-/** Keeps a code that begins one session within `seconds`; those that are over go. */
+/** Stores a code that begins one session within `seconds`; removes expired ones. */
 export async function keepLoginCode(db: Database, dataDirId: string, hash: Buffer, seconds: number): Promise<void> {
   await sql`delete from login_code where expires_at < now()`.execute(db)
   await sql`
@@ -47,8 +47,8 @@ export async function keepLoginCode(db: Database, dataDirId: string, hash: Buffe
 }
 
 /**
- * Begins a session with a code, which is used up by that; sessions that are over go. False: there is no such code.
- * @param session SHA-256 of what the cookie will say
+ * Begins a session with a code, which can be used once; removes expired sessions. False: there is no such code.
+ * @param session SHA-256 of the value of the cookie
  */
 export async function beginWebSession(
   db: Database,

@@ -24,7 +24,7 @@ const TYPES: ReadonlyMap<string, string> = new Map(
 const PLACES = ['./site/', './demo-site/', '../demo-site/']
 
 /**
- * Serves the demo site on a free loopback port until it is closed. It is small, so all of it lies in memory; no path
+ * Serves the demo site on a free loopback port until it is closed. It is small, so all of it is kept in memory; no path
  * leads out of it.
  */
 export async function serveDemo(): Promise<DemoSite> {

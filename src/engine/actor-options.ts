@@ -36,7 +36,7 @@ export interface ActorOptions<M extends Machine, Row> extends ActorHooks<M, Row>
   readonly waitForHandlers?: boolean
   /** False suspends claims, though rows may be due. */
   readonly mayClaim?: () => boolean
-  /** Called once, while the first claim is under way. */
+  /** Called once, during the first claim. */
   readonly warmUp?: () => void
   /** The channel to the pool that started it. */
   readonly supervised?: Supervised

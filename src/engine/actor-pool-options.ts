@@ -12,7 +12,7 @@ export interface ActorPoolOptions {
   readonly queue?: QueueOptions
   readonly values?: () => readonly unknown[]
   readonly actors: ActorMode
-  /** What its actors are called in messages. */
+  /** The name of its actors in messages. */
   readonly name?: string
   readonly maxConcurrentActors?: number
   /** The limit of actors in the pools below its actors, all together; undefined: no limit. */

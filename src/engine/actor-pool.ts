@@ -31,9 +31,9 @@ export class ActorPool {
   readonly #pause = new CrashPause()
   #max: number
   #onSmall: (() => void) | undefined
-  /** How often a row got further; those that were released as they had been do not count. */
+  /** How often a row made progress; rows that were released unchanged do not count. */
   changes = 0
-  /** Was any actor ever started? */
+  /** Whether any actor was ever started. */
   used = false
 
   constructor(options: ActorPoolOptions) {
@@ -75,7 +75,7 @@ export class ActorPool {
     await runPool(this, this.#options, { stop: this.#stop, bell: this.#bell, report: this.#report }, until)
   }
 
-  /** Has idle actors look for work. @returns how many */
+  /** Makes idle actors look for work. @returns how many */
   wake(): number {
     const idle = this.#roster.in('idle')
     for (const slot of idle) slot.ask({ type: 'wake' })
@@ -133,7 +133,7 @@ export class ActorPool {
 
   /**
    * Drains, and waits until all actors are gone, and a moment for them to be reaped; `force` of the stop cuts the wait
-   * short. A process that nobody can end is not waited for.
+   * short. It does not wait for a process that nobody can end.
    */
   async close(): Promise<void> {
     await closePool(this.#roster, this.#stuck, this.#stop, this.#bell)

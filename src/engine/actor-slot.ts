@@ -9,7 +9,7 @@ import { Supervised } from './supervised.ts'
 export interface Exit {
   readonly code: number | null
   readonly signal: string | null
-  /** What a loop in this process threw, or why a process could not be started. */
+  /** The error of a loop in this process, or why a process could not be started. */
   readonly error?: Error
   /** It shared its process with other actors of the same owner, which go on: it left nothing behind. */
   readonly othersGoOn?: true
@@ -48,7 +48,7 @@ export type ActorMode =
       readonly started?: (body: ActorBody) => Promise<void>
     }
 
-/** A process that is still there so long after a SIGKILL waits inside the kernel: nobody can end it. */
+/** A process that survives a SIGKILL for this long waits inside the kernel: nobody can end it. */
 const SURVIVAL_MS = 5_000
 
 /** One actor, as its pool sees it. */
@@ -79,12 +79,12 @@ export class ActorSlot {
     return this.body.pid
   }
 
-  /** Was its process killed before? */
+  /** Whether its process was killed before. */
   get isKilled(): boolean {
     return this.#killedAt !== undefined
   }
 
-  /** Has its process survived that? */
+  /** Whether its process has survived that. */
   get hasSurvived(): boolean {
     return this.pid !== undefined && performance.now() - (this.#killedAt ?? Number.POSITIVE_INFINITY) > SURVIVAL_MS
   }
@@ -143,7 +143,7 @@ export function processBody(owner: string, child: ChildProcess): ActorBody {
 function startProcess(how: ActorMode & { mode: 'process' }, launchWith: Readonly<Record<string, unknown>>): ActorBody {
   const owner = uuidv7()
   const child = fork(how.module, {
-    // Handed on whole: the engine has no settings of its own, and cannot know what the module needs.
+    // Passed on whole: the engine has no settings of its own, and cannot know what the module needs.
     env: { ...process.env, ...how.env, [LAUNCH_ENV]: JSON.stringify({ owner, with: launchWith }) },
     ...(how.execArgv ? { execArgv: [...how.execArgv] } : {}),
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

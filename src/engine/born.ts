@@ -4,7 +4,7 @@ import { literal, quote, tableOf } from './table.ts'
 import { dueIn } from './transition-text.ts'
 
 export interface Birth<M extends Machine, X> {
-  /** What the statement calls the new rows: `id`, `to_status`. */
+  /** The name of the new rows in the statement: `id`, `to_status`. */
   readonly as: string
   /** Their columns, over the items of `source`; status and schedule are the graph's. */
   readonly columns: Readonly<Record<string, Text<X>>>
@@ -15,7 +15,7 @@ export interface Birth<M extends Machine, X> {
   readonly when?: Text<X>
   /** The event of that move, and its author, for the history; a row that others have brought to its state has none. */
   readonly event?: { readonly name: string; readonly by: Text<X> }
-  /** For rows that are there already. */
+  /** For rows that exist already. */
   readonly onConflict?: string
   readonly returning?: Text<X>
 }

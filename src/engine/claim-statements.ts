@@ -16,7 +16,7 @@ export interface QueueOptions {
   readonly fence?: (first: number) => string
   /** The columns in the `row` of a claim; by default all. Each costs time, wide ones most. */
   readonly columns?: readonly string[]
-  /** More columns in the `row` of a claim, made of what is `taken`, and of the `fence`: `(select ...) as name`. */
+  /** More columns in the `row` of a claim, computed from `taken` and the `fence`: `(select ...) as name`. */
   readonly besides?: string
   /** Which due rows come first; by default the oldest schedule. */
   readonly order?: 'oldest' | 'newest'

@@ -29,7 +29,7 @@ export type AnyClaimed<M extends Machine, Row = Record<string, unknown>> = {
 /** A claim in any state of any graph. */
 export type SomeClaim = Claimed<Machine, string, unknown>
 
-/** What a guarded write needs of a claim. */
+/** The part of a claim that a guarded write needs. */
 export type Held = Pick<Claimed<Machine>, 'id' | 'token'>
 
 /** The claim after a change of state; none when rows in the new state are not worked on. */

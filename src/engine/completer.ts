@@ -8,7 +8,7 @@ import type { Queue } from './queue.ts'
 import { isAlike, type Stepped } from './steps.ts'
 import type { Tick, TickEnd } from './tick.ts'
 
-/** An outcome that is to be written. */
+/** An outcome that is yet to be written. */
 interface Unwritten extends Stepped {
   readonly tick: Tick
   readonly end: TickEnd
@@ -16,14 +16,14 @@ interface Unwritten extends Stepped {
 
 /** Most rows per statement. */
 const BATCH = 1_000
-/** Fewer rows with the same step do not get a statement of their own while others wait. */
+/** At most this many rows with the same step get no separate statement while others wait. */
 const FEW_ALIKE = 100
 const RETRY_MS = 500
 
 /**
- * Writes the outcomes of one model in batches. Those that gather while a batch is under way go with the next one: a
- * single outcome does not wait, and many take few statements. An outcome that the table refuses does not affect the
- * others: its row fails instead.
+ * Writes the outcomes of one model in batches. Those that gather during a batch go with the next one: a single outcome
+ * does not wait, and many take few statements. An outcome that the table refuses does not affect the others: its row
+ * fails instead.
  */
 export class Completer {
   readonly #queue: Queue<Machine, unknown>
@@ -134,8 +134,8 @@ export class Completer {
 }
 
 /**
- * Is this row at fault, so that others in its batch should be written? Else the connection, the server or a deadlock
- * is.
+ * Whether this row is at fault, so that others in its batch should be written. Otherwise the connection, the server or
+ * a deadlock is.
  */
 function isRefusal(error: unknown): boolean {
   const code = codeOf(error)

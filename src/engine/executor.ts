@@ -200,7 +200,7 @@ export class Executor {
   }
 }
 
-/** Does this answer leave the row undone? */
+/** Whether this answer leaves the row undone. */
 const isRelease = (answer: unknown) => answer instanceof PutBack || answer instanceof Failed
 
 function isPromise(answer: unknown): answer is Promise<unknown> {

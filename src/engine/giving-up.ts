@@ -8,7 +8,7 @@ type Counted = Pick<SomeClaim, 'state' | 'attempts'>
 
 /**
  * The handler that runs for a row. A row that has ended too many owners is given up: by the model's `giveUp`, or,
- * without one or when that has failed too often as well, by its graph alone, and then nothing runs.
+ * without one or when that has failed too often as well, by its graph alone, without running anything.
  */
 export function handlerFor({ machine, tick, giveUp }: Model, claim: Counted): AnyHandler | undefined {
   if (!isLethal(machine, claim)) return tick
@@ -31,8 +31,8 @@ export function stepAfter({ machine, giveUp }: Model, claim: Counted, answer: un
 
 const mostOf = (machine: Machine, state: string) => machine.states[state]?.giveUp?.after ?? Number.POSITIVE_INFINITY
 
-/** Was this row claimed in vain more often than its state allows? */
+/** Whether this row was claimed in vain more often than its state allows. */
 const isLethal = (machine: Machine, { state, attempts }: Counted) => attempts > mostOf(machine, state)
 
-/** Did its giving up fail, too, as often as the work before it? Then nothing runs any more: it moves along `giveUp`. */
+/** Whether giving it up has failed, too, as often as the work before. Then it moves along `giveUp` without running. */
 const isSpent = (machine: Machine, { state, attempts }: Counted) => attempts > 2 * mostOf(machine, state)

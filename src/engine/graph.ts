@@ -1,14 +1,14 @@
 /** A number that a setting gives, in the setting's own unit. */
 export interface Setting<Name extends string = string> {
   readonly setting: Name
-  /** Where nobody has set it. */
+  /** The default. */
   readonly standard: number
 }
 
-/** What any state may say. */
+/** What any state may declare. */
 interface AnyDef {
   /**
-   * Columns that follow from being in the state: what a row gets in them when it enters, as SQL over the row (`work`).
+   * Columns that follow from being in the state: their values for a row that enters it, as SQL over the row (`work`).
    * For rows that are held by others.
    */
   readonly entering?: Readonly<Record<string, string>>
@@ -29,11 +29,11 @@ interface LiveDef<S extends string> extends AnyDef {
   readonly timeout?: { readonly afterMs: number; readonly to: S }
   /**
    * Moves a row out of the state after this many claims in a row without a clean end: failures, deadlines, dead
-   * workers. Where work precedes that (`withHandlers`), after as many again at the latest. Needs `attempts`.
+   * workers. If work precedes that (`withHandlers`), after as many again at the latest. Needs `attempts`.
    */
   readonly giveUp?: { readonly after: number; readonly to: S }
   /**
-   * For rows that are held by others, instead of the two: after how many seconds, and how often, their holder tries
+   * For rows that are held by others, instead of these two: after how many seconds, and how often, their holder tries
    * again before they move on.
    */
   readonly again?: { readonly afterSeconds: Setting; readonly most: Setting; readonly to: S }

@@ -29,9 +29,9 @@ export interface Context {
 }
 
 /**
- * What a handler answers: an event of its state, or `again()`, which is the default; `failed(ms)` and `putBack(ms)`
- * release the row for that time and say whether the attempt counts; `ENDED`, or `new Ended(next)`: it has ended its
- * claim itself; `RELEASED`: it has released its row itself, which is where it was.
+ * The answer of a handler: an event of its state, or `again()`, which is the default; `failed(ms)` and `putBack(ms)`
+ * release the row for that time and tell whether the attempt counts; `ENDED`, or `new Ended(next)`: it has ended its
+ * claim itself; `RELEASED`: it has released its row itself, in an unchanged state.
  */
 export type Answer<M extends Machine, S extends LiveState<M>> =
   | Outcome<M, S>
@@ -65,7 +65,7 @@ export interface Model {
   readonly tick: AnyHandler
   /**
    * Runs instead of the handler for a row that was claimed too often in vain. When it returns nothing, the row moves
-   * along its state's `giveUp`; so it does when this fails as often as the state allows its work to, without it.
+   * along its state's `giveUp`; if this also fails as often as the state allows, the row moves without it.
    */
   readonly giveUp?: AnyHandler
 }

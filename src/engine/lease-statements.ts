@@ -58,7 +58,7 @@ export function requeueStatement(machine: Machine): Statement {
 }
 
 /**
- * Parameters: token, owner (when the table has one). Undoes a claim whose answer was lost: else the row would stay
+ * Parameters: token, owner (when the table has one). Undoes a claim whose answer was lost: otherwise the row would stay
  * claimed, unknown to its owner, for a whole lease.
  */
 export function unclaimStatement(machine: Machine): Statement {
@@ -73,7 +73,7 @@ export function unclaimStatement(machine: Machine): Statement {
   )
 }
 
-/** Parameters: owners, seconds. Which of them hold a row, and whether a lease ended more than so many seconds ago. */
+/** Parameters: owners, seconds. Which of them hold a row, and whether a lease ended more than that long ago. */
 export function holdersStatement(machine: Machine): Statement {
   const t = tableOf(machine)
   return named(

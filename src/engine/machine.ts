@@ -32,7 +32,7 @@ const DEFAULT_COLUMNS: Columns = { id: 'id', status: 'status', retryAt: 'retry_a
 
 /**
  * Declares a state graph. Unknown targets, an unknown initial state and edges out of a final state do not compile. What
- * types cannot check throws at program start and names the state: unreachable states, dead ends, negative times, a
+ * types cannot check throws at program start, naming the state: unreachable states, dead ends, negative times, a
  * timeout without `changedAt`, a `giveUp` without `attempts`.
  */
 export function defineMachine<const S extends string, const D extends Record<S, StateDef<NoInfer<S>>>>(definition: {
@@ -75,7 +75,7 @@ export function targetOf({ states }: Machine, from: string, event: string): stri
   return [on, reopen].find((edges) => edges && Object.hasOwn(edges, event))?.[event]
 }
 
-/** Does an outcome that leads to this state delete the row? */
+/** Whether an outcome that leads to this state deletes the row. */
 export function vanishesIn({ states }: Machine, state: string): boolean {
   const { final, deleteAfterMs } = states[state]!
   return final === true && deleteAfterMs === 0

@@ -4,29 +4,29 @@ import { list, literal, quote, tableOf } from './table.ts'
 import { dueIn, entered, history, lockOrder, updated } from './transition-text.ts'
 
 // Parts for statements of the caller: common table expressions that move rows along the edges of their graph and write
-// their history. So changes that belong together are one statement, and no status changes beside its graph. An array of
-// ids (`array(select ...)`) names the rows: a join may scan a table that the planner believes to be small. No two parts
-// of one statement may concern one row, since PostgreSQL carries out only one of the changes.
+// their history. So changes that belong together are one statement, and no status changes without its graph. An array
+// of ids (`array(select ...)`) names the rows: for a join the planner might scan a table that it believes to be small.
+// No two parts of one statement may concern one row, since PostgreSQL carries out only one of the changes.
 
 interface Changes<X> {
-  /** What the statement calls the rows that it moves; they have `id`, `from_status`, `to_status`, `event`. */
+  /** The name of the moved rows in the statement; they have `id`, `from_status`, `to_status`, `event`. */
   readonly as: string
   /** The author, for the history: a uuid or null. */
   readonly by: Text<X>
-  /** Other columns, over the row (`work`); they go before what the graph says of them. */
+  /** Other columns, over the row (`work`); they override those of the graph. */
   readonly set?: Readonly<Record<string, Text<X>>>
   /** A condition on the row, `work`. */
   readonly guard?: Text<X>
   /**
-   * For rows that are held by others: the item of the statement that has their holder's row, locked, as long as its
-   * claim is ours. When it is empty, nothing moves. A statement without it locks each of the rows instead.
+   * For rows that are held by others: the item of the statement with their holder's row, locked while its claim is
+   * ours. When it is empty, nothing moves. Without it, a statement locks each of the rows instead.
    */
   readonly holder?: string
-  /** More columns for `as`: those of `work`, as they are then. */
+  /** More columns for `as`: those of `work`, in their new state. */
   readonly returning?: Text<X>
 }
 
-/** An event that all of these states offer, be it one that reopens. */
+/** An event that all of these states offer, even if it reopens. */
 export type MoveOf<M extends Machine, S extends State<M>> = (
   S extends S
     ? (event: EventOf<M, S> | ReopenOf<M, S>) => void
@@ -41,8 +41,8 @@ export interface Move<M extends Machine, S extends State<M>, X> extends Changes<
   readonly from: readonly S[]
   readonly event: MoveOf<M, NoInfer<S>>
   /**
-   * The claim under which the row moves, and which goes on. Without one, whoever holds the row loses it, and it is due
-   * as its new state says.
+   * The claim under which the row moves, and which continues. Without one, whoever holds the row loses it, and it is
+   * due as its new state defines.
    */
   readonly token?: Text<X>
 }
@@ -66,7 +66,7 @@ interface Holding<X> {
   readonly guard?: Text<X>
 }
 
-/** Is everybody else kept from moving the rows meanwhile? */
+/** Whether nobody else can move the rows meanwhile. */
 const isHeld = <X>({ token, holder }: Holding<X>) => token !== undefined || holder !== undefined
 
 const guarded = <X>({ holder, guard }: Holding<X>): (string | X)[] => [
@@ -85,7 +85,7 @@ export function edgesOf(machine: Machine, from: readonly string[], event: string
   })
 }
 
-/** As `moved`, along edges of one event. @param due the schedule of a row; by default as its new state says */
+/** As `moved`, along edges of one event. @param due the schedule of a row; by default as its new state defines */
 export function movedAlong<X = never>(
   machine: Machine,
   edges: readonly Edge[],
@@ -117,7 +117,7 @@ export function movedAlong<X = never>(
   return joined<X>([before, changedFrom<X>(machine, targets, how, due)], ', ')
 }
 
-/** Rows of `changes`, an item of the statement: `id`, `event`, and what else `set` reads of it, as `change`. */
+/** Rows of `changes`, an item of the statement: `id`, `event`, and whatever else `set` reads from it, as `change`. */
 export interface EachMove<X> extends Changes<X> {
   readonly changes: string
 }
@@ -141,7 +141,7 @@ export function movedEach<X = never>(machine: Machine, how: EachMove<X>): (strin
   return joined<X>([before, changedFrom<X>(machine, targets, how, (to) => dueIn(machine, to), changes)], ', ')
 }
 
-/** Changes the rows that `before` found, each with its edge. A row that only enters its state anew has no line. */
+/** Changes the rows that `before` found, each along its edge. A row that only re-enters its state gets no line. */
 function changedFrom<X>(
   machine: Machine,
   targets: readonly string[],
@@ -157,7 +157,7 @@ function changedFrom<X>(
   }
   const set = assigned<X>(machine, 'before.to_status', each, targets, how, due)
   const from = `${as}_before as before${changes === undefined ? '' : `, ${changes} as change`}`
-  // A row that was locked is as `before` says, which this statement need not see in its snapshot.
+  // A locked row is as `before` found it, although this statement may not see that in its snapshot.
   const where = `work.${t.id} = any(array(select id from ${as}_before)) and work.${t.id} = before.id${
     isHeld(how) ? ` and work.${t.status} = before.from_status` : ''
   }${changes === undefined ? '' : ` and change.id = work.${t.id}`}`
@@ -190,7 +190,7 @@ function assigned<X>(
 export const also = <X>(set: Readonly<Record<string, Text<X>>>): (string | X)[][] =>
   Object.entries(set).map(([column, value]) => text<X>`, ${quote(column)} = ${value}`)
 
-/** The columns that follow from the states, but for those that the caller sets: each with its value by state. */
+/** The columns that follow from the states, except those that the caller sets: each with its value by state. */
 function following(
   { states }: Machine,
   targets: readonly string[],

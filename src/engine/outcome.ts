@@ -38,7 +38,7 @@ export class PutBack {
  */
 export class Ended {
   readonly next: SomeClaim | undefined
-  /** It released its row, which is where it was. */
+  /** It released its row, in an unchanged state. */
   readonly isReleased: boolean
   constructor(next?: SomeClaim, isReleased = false) {
     this.next = next

@@ -5,7 +5,7 @@ import type { Standstill } from './standstill.ts'
 
 /** An actor that has not exited this long after a force is killed. */
 const DEAF_MS = 3_000
-/** How long the reaping of the last actors is waited for: the database may be silent, and others can reap, too. */
+/** How long to wait for the reaping of the last actors: the database may be unresponsive, and others can reap, too. */
 const REAP_MS = 3_000
 const FORCED_REAP_MS = 1_000
 /** How often actors that should exit are checked. */
@@ -13,7 +13,7 @@ const CLOSING_MS = 2_000
 
 /**
  * Drains a pool, and waits until all actors are gone, and a moment for them to be reaped; `force` of the stop cuts the
- * wait short. A process that nobody can end is not waited for.
+ * wait short. It does not wait for a process that nobody can end.
  */
 export async function closePool(roster: Roster, stuck: Standstill, stop: Stop, bell: Bell): Promise<void> {
   roster.drain(stop)
@@ -35,7 +35,7 @@ export async function closePool(roster: Roster, stuck: Standstill, stop: Stop, b
     await bell.wait(200)
     if (performance.now() < lookAt) continue
     lookAt = performance.now() + CLOSING_MS
-    // Nobody who waits for the pool must wait for a stuck actor: it has had its time, and as much again.
+    // Callers that wait for the pool must not wait for a stuck actor: it has had its time, and as much again.
     over = stop.capMs === 0 ? over + CLOSING_MS : 0
     if (over > DEAF_MS) roster.kill()
     stuck.killLeaving()

@@ -63,7 +63,7 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Lea
     const token = options.token ?? uuidv7()
     const rows = await this.#claimAhead(statement, token, options)
     const claims = rows.map((row) => claimedFrom<M, Row>(this.machine, row, token))
-    // The one that lies furthest in the index.
+    // The one that is furthest in the index.
     const at = rows.map((row) => String(row['engine_was']))
     const last = at.reduce((most, each, index) => (each >= at[most]! ? index : most), 0)
     if (claims.length > 0) this.#reached(at[last]!, claims[last]!.id)
@@ -89,8 +89,8 @@ export class Queue<M extends Machine, Row = Record<string, unknown>> extends Lea
    * both, and the new claim is on disk.
    * @param event leads to a state in which nothing is claimed
    * @param next how to claim; without it, and when the row is deleted by the event, nothing is claimed
-   * @returns the new claim; undefined when no row was found. Throws ClaimLost, and claims nothing, when the row to be
-   *   ended is no longer ours or in that state
+   * @returns the new claim; undefined when no row was found. Throws ClaimLost, and claims nothing, when the row that is
+   * to   end is no longer ours or in that state
    */
   async moveAndClaim<S extends WorkState<M>>(
     claim: Claimed<M, S, Row>,

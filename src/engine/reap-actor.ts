@@ -5,10 +5,10 @@ import type { Queue } from './queue.ts'
 
 const RETRY_MS = 1_000
 
-/** What reaping takes. */
+/** What is needed for reaping. */
 export interface Reaping {
   readonly queue: Queue<Machine>
-  /** What the actor is called in reports. */
+  /** The name of the actor in reports. */
   readonly name: string
   readonly report: (error: unknown) => void
   /** When it aborts, the pool has no time left: an error is thrown, and the leases end by themselves. */

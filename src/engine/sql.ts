@@ -24,8 +24,8 @@ export function pgSql(client: PgQueryable, options: { readonly prepare?: boolean
 }
 
 /**
- * SQL text of which the engine does not know all: what it does not know (a value, or a part of somebody's query
- * builder) stands in between, as it is. Without that, it is plain text.
+ * SQL text that the engine does not know completely: unknown parts (a value, or a part of a query builder) stay in
+ * between unchanged. Without them, it is plain text.
  */
 export type Text<X = never> = string | X | readonly (string | X)[]
 
@@ -34,7 +34,7 @@ export function text<X = never>(strings: TemplateStringsArray, ...parts: readonl
   return strings.flatMap((string, index) => (index === 0 ? [string] : [...partsOf(parts[index - 1]!), string]))
 }
 
-/** Texts with something between them. */
+/** Texts with a separator between them. */
 export const joined = <X>(texts: readonly Text<X>[], between: string): (string | X)[] =>
   texts.flatMap((one, index) => (index === 0 ? partsOf(one) : [between, ...partsOf(one)]))
 

@@ -24,7 +24,7 @@ export class Standstill {
   readonly #report: (why: string) => void
   #lookedAt = performance.now()
 
-  /** @param report says of which actor, and why, before the kill */
+  /** @param report is told of which actor, and why, before the kill */
   constructor(roster: Roster, queue: Queue<Machine>, report: (why: string) => void) {
     this.#roster = roster
     this.#queue = queue
@@ -38,7 +38,7 @@ export class Standstill {
     this.#kill('does not renew its lease', await this.late(this.#roster.there))
   }
 
-  /** As `kill`, of actors that were asked to exit; does not wait for the database, which may be silent. */
+  /** As `kill`, for actors that were asked to exit; does not wait for the database, which may be unresponsive. */
   killLeaving(): void {
     this.#kill('does not answer', this.mute(this.#roster.there, LEAVE_MS))
     void this.late(this.#roster.there).then(

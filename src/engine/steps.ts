@@ -30,7 +30,7 @@ export class Steps<M extends Machine, Row = Record<string, unknown>> {
   }
 
   /**
-   * Ends claims, each with a step of its own, in one statement.
+   * Ends claims, each with its own step, in one statement.
    * @param fields other columns, for rows that all take the same step
    * @param where an additional condition on such a row, `work`, which is lost unless it holds
    * @returns the ids that are lost
@@ -55,7 +55,7 @@ export class Steps<M extends Machine, Row = Record<string, unknown>> {
     })
   }
 
-  /** Did a move under this claim, whose answer was lost, take effect? Needs the column `movedBy`. */
+  /** Whether a move under this claim, whose answer was lost, took effect. Needs the column `movedBy`. */
   async hasMoved(claim: Held, to: State<M>): Promise<boolean> {
     return (await this.#moved([{ claim, step: { to } }])).length > 0
   }

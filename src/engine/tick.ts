@@ -15,7 +15,7 @@ export type TickEnd =
   | { readonly how: 'lost' }
   | { readonly how: 'failed'; readonly error: Error }
 
-/** What an executor knows of a tick at its start. */
+/** What an executor knows about a tick at its start. */
 export interface TickOptions {
   readonly sql: Sql
   readonly log: ((line: string) => void) | undefined

@@ -104,7 +104,7 @@ const returned = (t: Table, [from, to, event]: readonly string[], by: string) =>
 /** The log of `moved`: an outcome without an event stays where it is. */
 const logged = (machine: Machine) => history(machine, 'moved', `event <> ''`)
 
-/** Seldom any: a batch without losses returns nothing. */
+/** Rarely any: a batch without losses returns nothing. */
 const lost = ({ idType }: Machine) => `select id::text from unnest($1::${idType}[]) as asked (id)
     where (select count(*) from moved) < cardinality($1::${idType}[]) and id not in (select id from moved)`
 
@@ -152,8 +152,7 @@ export function movedStatement(machine: Machine): Statement {
 }
 
 /**
- * Parameters: ids, author and, if `scheduled`, when it is due again. An event from outside on rows that need not be
- * claimed: whoever holds one loses the claim. Null when no state offers this event.
+ x
  */
 export function externalStatement(machine: Machine, event: string, scheduled: boolean): Statement | null {
   const edges = edgesOf(machine, workedOn(machine), event)
@@ -165,7 +164,7 @@ export function externalStatement(machine: Machine, event: string, scheduled: bo
   return named(machine, event, `with ${plain(movedAlong(machine, edges, how, due))} select id::text from moved`)
 }
 
-/** The states whose edges anybody may ask for. */
+/** The states whose edges may be requested from outside. */
 const workedOn = ({ states }: Machine) => Object.keys(states).filter((state) => !states[state]!.final)
 
 /** Parameters: limit, author. Moves unclaimed rows along their state's timeout. Null when the state has none. */

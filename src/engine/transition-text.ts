@@ -4,11 +4,11 @@ import { literal, type Table, tableOf } from './table.ts'
 
 // The common parts of the statements that move rows.
 
-/** A change of rows, as a common table expression of a statement: what it moves is read from it. */
+/** A change of rows, as a common table expression of a statement, from which the moved rows are read. */
 export interface Change<X> {
   readonly as: string
   readonly set: Text<X>
-  /** Of which other items, and of which rows (`work`). */
+  /** The other items that it reads, and which rows (`work`) it moves. */
   readonly from?: Text<X>
   readonly where: Text<X>
   /** The states before and after, and the event. */
@@ -36,7 +36,7 @@ export function updated<X = never>(machine: Machine, change: Change<X>): (string
 }
 
 /**
- * The lines that moved rows get in the log; nothing for a graph without a history.
+ * Writes a line for each moved row to the log; nothing for a graph without a history.
  * @param where which of the rows
  */
 export function history(machine: Machine, as: string, where?: string): string {

@@ -11,7 +11,8 @@ export interface WatchdogOptions {
 }
 
 /**
- * So many checks in a row must find the loop silent: a process that was suspended, its watchdog included, is not stuck.
+ * How many checks in a row must find the loop silent: a process that was suspended, its watchdog included, is not
+ * stuck.
  */
 const LOOKS = 4
 /** How long the loop must be idle before the thread is ended, which saves about 10 MB. */
@@ -95,7 +96,7 @@ export class Watchdog {
 /**
  * The thread's program; only its text gets there. `process.exit` in a thread ends only the thread, so it uses the
  * debugger, which evaluates code in the main thread even during an endless loop. A main thread that is blocked in a
- * system call does not react to that either: then SIGKILL, and a line that says why.
+ * system call does not react to that either: then SIGKILL, and a line that tells why.
  */
 function watch(): void {
   const { writeSync } = process.getBuiltinModule('node:fs') // Not an import: only this function's text gets here.

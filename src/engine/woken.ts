@@ -4,7 +4,7 @@ import { joined, type Text, text } from './sql.ts'
 import { list, tableOf } from './table.ts'
 import { FAR } from './transition-text.ts'
 
-/** Makes rows due at once that nobody holds and that wait for a later moment, as `as`. */
+/** Makes rows due at once, as `as`, that nobody holds and that wait for a later moment. */
 export function woken<M extends Machine, X = never>(
   machine: M,
   {
@@ -29,7 +29,7 @@ export function woken<M extends Machine, X = never>(
     )`
 }
 
-/** Gives rows, as `as`, the schedule that their state asks for, where they have none, or that of another state. */
+/** Gives rows, as `as`, the schedule of their state, if they have none, or that of another state. */
 export function rescheduled(machine: Machine, as: string): string {
   const t = tableOf(machine)
   const due = `case when work.${t.status} in (${list(externalStates(machine))}) then ${FAR} else now() end`
@@ -39,7 +39,7 @@ export function rescheduled(machine: Machine, as: string): string {
     )`
 }
 
-/** Has this row, `work`, a schedule that its state does not know? */
+/** Whether this row, `work`, has a schedule that its state does not know. */
 export function isMisscheduled(machine: Machine): string {
   const t = tableOf(machine)
   return `(work.${t.status} in (${list(workStates(machine))}) and work.${t.retryAt} is null

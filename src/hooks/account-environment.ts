@@ -1,21 +1,21 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../base/errors.ts'
-import { personaFiles } from '../base/persona/files.ts'
 import { replaceFile } from '../base/replace-file.ts'
 import { sha256Of } from '../base/sha256.ts'
+import { personaFiles } from '../browse/persona/files.ts'
 import type { AccountSwitch } from '../processes/containment/account-switch.ts'
 
-/** Places of ours, which another account cannot use. */
+/** Our own paths, which another account cannot use. */
 const OURS = /^(XDG_(CONFIG|CACHE|DATA|STATE)_HOME|XDG_RUNTIME_DIR|TMPDIR|XAUTHORITY|SHELL)$/
 
-/** The environment of a hook that runs as another account: a home of its own, and what it may read of its persona. */
+/** The environment of a hook that runs as another account: with its own home, and the readable part of its persona. */
 export function forAccount(env: Readonly<Record<string, string>>, account: AccountSwitch): Record<string, string> {
   const rest = Object.fromEntries(Object.entries(env).filter(([name]) => !OURS.test(name)))
   return { ...rest, ...ownPlaces(account), ...personaCopies(env, account) }
 }
 
-/** What is the account's own: also for the host, which has no settings. */
+/** The account's own paths: also for the host, which has no settings. */
 export const ownPlaces = ({ folder, name }: AccountSwitch): Record<string, string> => ({
   HOME: folder,
   USER: name,
@@ -25,9 +25,9 @@ export const ownPlaces = ({ folder, name }: AccountSwitch): Record<string, strin
 })
 
 /**
- * Copies of the files of a persona that belong to the account, with mode 600, in a folder where it changes nothing, for
- * as long as a runner leads: the originals stay ours, for nobody else to read or replace. Its browser's profile is one
- * of the account's own.
+ * Copies of a persona's files for the account, with mode 600, in a folder where it changes nothing, for as long as a
+ * runner leads: the originals stay ours, and nobody else can read or replace them. The browser's profile is one of the
+ * account's own.
  */
 function personaCopies(env: Readonly<Record<string, string>>, account: AccountSwitch): Record<string, string> {
   const { PERSONAS_DIR: personas, ACTIVE_PERSONA: name, COOKIES_FILE: cookies, AUTH_STORAGE_FILE: storage } = env
@@ -62,7 +62,7 @@ function personaCopies(env: Readonly<Record<string, string>>, account: AccountSw
 
 /**
  * Removes the copies of all personas, while no hook runs that needs one. When their folder is gone, maybe with the
- * whole data dir, there is nothing to do: whoever cleans up has a better error to tell.
+ * whole data dir, there is nothing to do: the caller's cleanup will report a better error.
  */
 export function forgetPersonas(account: AccountSwitch | undefined): void {
   if (!account) return
@@ -74,7 +74,7 @@ export function forgetPersonas(account: AccountSwitch | undefined): void {
   }
 }
 
-/** Copies a file for an account, unless its copy is as new; removes the copy of one that is gone. */
+/** Copies a file for an account, unless its copy is as new; removes the copy of a missing one. */
 function copyFor({ uid, gid }: AccountSwitch, from: string, to: string): void {
   const [source, copy] = [from, to].map((path) => statSync(path, { throwIfNoEntry: false }))
   if (!source?.isFile()) {

@@ -11,18 +11,18 @@ import { type AccountSwitch, canSwitch, grantsSandbox, waysToSwitch } from '../p
 import { pluginTrees } from './discover.ts'
 import { libDir, nodeModulesDir } from './upstream/plugin-tree.ts'
 
-/** As whom hooks run. */
+/** The account that hooks run as. */
 export interface HookAccount {
-  /** Undefined: as whoever runs the program. */
+  /** Undefined: that of whoever runs the program. */
   readonly account?: AccountSwitch
-  /** What an operator should know about it. */
+  /** A warning for the operator. */
   readonly careful?: string
 }
 
 /**
- * Finds out as whom hooks run, and has a folder in the data dir for that account. When we are root: as HOOK_USER, else
- * as the owner of the database cluster; as root, with a word about it, where that account cannot reach the data dir.
- * Throws UsageError for a HOOK_USER that cannot be.
+ * Finds out which account hooks run as, and creates a folder in the data dir for it. When we are root: HOOK_USER, else
+ * the owner of the database cluster; or root, with a warning, where that account cannot reach the data dir. Throws
+ * UsageError for an impossible HOOK_USER.
  */
 export async function findHookAccount(dataDir: string, settings: Settings): Promise<HookAccount> {
   const named = settings.config.HOOK_USER
@@ -63,7 +63,7 @@ async function firstThatWorks(ways: readonly AccountSwitch[]): Promise<AccountSw
 
 const asRoot = (why: string) => `hooks and browsers run as root, these without their sandbox: ${why}`
 
-/** The account; undefined: our own. An error: none can be had. Changes nothing. */
+/** The account; undefined: our own. An error: there is none. Changes nothing. */
 export function chosenAccount(dataDir: string, named: string | undefined): Account | Error | undefined {
   const uid = process.geteuid?.()
   const account = named === undefined ? undefined : accounts().get(named)
@@ -102,7 +102,7 @@ function folderOf(dataDir: string, account: Account): string {
 
 /**
  * Lets the account's group pass through those folders of the data dir that are closed to it, unless they have a group.
- * Where our umask closes what we make, workers open that (`openFor`), and the archive as a whole is closed instead.
+ * If our umask closes new folders, workers open them (`openFor`), and the archive as a whole is closed instead.
  */
 function openWay(dataDir: string, account: Account): void {
   const archive = join(dataDir, 'archive')
@@ -119,12 +119,12 @@ function openWay(dataDir: string, account: Account): void {
 /** What others may do with folders and files that they only read. */
 const OTHERS = 0o055
 
-/** Has what this worker makes be there for hooks of another account, too. */
+/** Makes new files of this worker accessible to hooks of another account. */
 export function openFor(account: Account | undefined): void {
   if (account) process.umask(process.umask() & ~OTHERS)
 }
 
-/** What hooks have to reach. */
+/** The places that hooks must be able to reach. */
 function places(dataDir: string, { texts }: Settings): string[] {
   const root = dirname(asset('', ''))
   const installed = root.indexOf('/node_modules/')

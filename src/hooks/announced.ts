@@ -60,8 +60,8 @@ export async function startAnnounced<T>(
 }
 
 /**
- * The identity of a started process, and all that it may have started. With no descriptor left to identify it, it runs
- * all the same: its mark says whose it is.
+ * The identity of a started process, and everything that it may have started. Without a descriptor left to identify it,
+ * it runs all the same: its mark tells whose it is.
  * @param pid undefined when it never ran
  */
 export async function identified(
@@ -73,8 +73,8 @@ export async function identified(
 }
 
 /**
- * Starts a command in its container and in a session of its own, without stdin, its output in files.
- * @param channel it writes behind what is in its files, and has a channel to us
+ * Starts a command in its container and in its own session, without stdin, with its output in files.
+ * @param channel it appends to its files, and has a channel to us
  */
 export function spawnToFiles(
   container: Container,

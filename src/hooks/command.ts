@@ -7,7 +7,7 @@ import type { HookTarget } from './environment.ts'
 
 const isOurs = ({ path }: Hook) => path.startsWith(asset('plugins', 'plugins'))
 
-/** Does this hook of ours live as long as the crawl, and keep nothing of what passes through it? */
+/** Whether this hook of ours lives as long as the crawl, and keeps nothing of the data that passes through it. */
 export const isFrugal = (hook: Hook): boolean => hook.background && isOurs(hook)
 
 /** The command that runs a hook. */

@@ -34,7 +34,7 @@ const { COPYFILE_EXCL, COPYFILE_FICLONE, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_
 export interface CopiedTree {
   /** The copied files, with the size of the copy, and links, by their paths in the tree. */
   readonly files: Map<string, OutputFile>
-  /** How each of them looked right before the copy: see `markOf`. */
+  /** The state of each of them right before the copy: see `markOf`. */
   readonly marks: Map<string, string>
   /** The tree's folders from the top down, by their paths in it; '' is the top itself. */
   readonly folders: readonly string[]
@@ -45,9 +45,9 @@ export interface CopiedTree {
  * links that point outside are left out. A copy shares no bytes with the original, except where the file system does
  * copy-on-write. If a process writes into the tree meanwhile, or replaces folders with links, nothing from outside gets
  * into the copy.
- * @param root a folder that is no link
+ * @param root a folder, not a link
  * @param from the tree, relative to it; nothing is copied when it is not a folder
- * @param uid of whom the tree is: a file of somebody else's that has further names is left out, since it was linked in
+ * @param uid the owner of the tree: another user's file with further names is left out, since it was linked in
  */
 export async function copyTree(root: string, from: string, to: string, uid?: number): Promise<CopiedTree> {
   const files = new Map<string, OutputFile>()
@@ -123,7 +123,7 @@ export function markOf(path: string): string | undefined {
   return stats && markIn(stats)
 }
 
-/** Is this a folder, and not a link to one? */
+/** Whether this is a folder, and not a link to one. */
 export function isFolder(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }

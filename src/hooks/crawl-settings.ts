@@ -12,9 +12,9 @@ export interface CrawlSettings {
 }
 
 /**
- * A crawl's settings: its own, then those that were frozen when it was created, then those of the process, without the
- * ones that hooks never see. A row may come from anybody: what it may not set, or what `add` refuses today, counts as
- * not set, and does not fail the crawl. Where plugins lie is for the process alone.
+ * A crawl's settings: its own, then those that were frozen when it was created, then those of the process, without
+ * those that hooks never see. A row may be untrusted: settings that it may not have, or that `add` refuses today, count
+ * as not set, and do not fail the crawl. Only the process decides where plugins are.
  * @param complain called with the reason for each value that is left out
  */
 export function crawlSettings(
@@ -30,8 +30,8 @@ export function crawlSettings(
 }
 
 /**
- * The settings of a page: its own, as far as its row may have them, then those of its crawl. A plugin whose set-up the
- * crawl has off, a browser as a rule, stays off: nobody has started it.
+ * The settings of a page: its own, as far as its row may have them, then those of its crawl. A plugin with a set-up
+ * that is disabled for the crawl, usually a browser, stays disabled: it was not started.
  * @param complain called with the reason for each value that is left out
  */
 export function pageSettings(
@@ -49,7 +49,7 @@ export function pageSettings(
 
 const isSetUp = (hook: string) => hook.startsWith('on_CrawlSetup__')
 
-/** The settings known with these plugins, worked out once: each page asks. */
+/** The settings known with these plugins, computed once: each page asks. */
 function knownWith(plugins: readonly Plugin[]): KnownSettings {
   const known = KNOWN.get(plugins) ?? new KnownSettings(plugins)
   KNOWN.set(plugins, known)
@@ -57,7 +57,7 @@ function knownWith(plugins: readonly Plugin[]): KnownSettings {
 }
 const KNOWN = new WeakMap<readonly Plugin[], KnownSettings>()
 
-/** The settings of a row that count. Complains of the others, unless no hook would get them anyway. */
+/** The settings of a row that count. Complains about the others, unless no hook would get them anyway. */
 function takenFrom(
   row: 'page' | 'crawl',
   own: Readonly<Record<string, string>>,
@@ -76,7 +76,7 @@ function takenFrom(
   return Object.fromEntries(entries.filter(isTaken))
 }
 
-/** The texts of a row, in which a foreign hand may have put anything. */
+/** The texts of a row, which may be untrusted. */
 function textsIn(given: unknown): Record<string, string> {
   const entries = Object.entries(typeof given === 'object' && given !== null ? given : {})
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))

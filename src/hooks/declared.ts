@@ -12,7 +12,7 @@ export interface Declared {
   readonly kind: Kind<unknown>
   readonly secret: boolean
   readonly by: Setter
-  /** What config.json gives as its default, as JSON; undefined where it gives none. */
+  /** Its default in config.json, as JSON; undefined if there is none. */
   readonly standard: unknown
   readonly means: string
 }
@@ -53,8 +53,8 @@ export function declaredSettings(config: unknown): Declared[] {
 }
 
 /**
- * A value that is a flag, a number or one of a few words can be no argument, file or address. But what is off until
- * somebody turns it on costs something, or tells others.
+ * A value that is a flag, a number or one of a few words cannot be an argument, file or address. But a feature that is
+ * off by default costs something, or tells others something.
  */
 function isPlain(name: string, { type, format, enum: words, default: standard }: Property): boolean {
   if (isSwitch(name) && standard === false) return false
@@ -70,7 +70,7 @@ function isPlain(name: string, { type, format, enum: words, default: standard }:
 
 const ANYTHING: Kind<string> = { takes: 'anything', read: (given) => given }
 
-/** Describes the values that the schema accepts. Unknown rules refuse nothing: the hook itself decides. */
+/** Describes the values that the schema accepts. Unknown rules reject nothing: the hook itself decides. */
 function kindOf(property: Property): Kind<unknown> {
   const { type, format, minimum, maximum } = property
   if (format === 'size') return size
@@ -84,7 +84,7 @@ function kindOf(property: Property): Kind<unknown> {
   return ANYTHING
 }
 
-/** Does this turn a plugin, or a part of one, on and off? */
+/** Whether this enables a plugin, or a part of one. */
 export const isSwitch = (name: string): boolean => name.endsWith('_ENABLED')
 
 function matching(pattern: string): Kind<string> {

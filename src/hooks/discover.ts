@@ -14,29 +14,29 @@ import { pythonNeeds } from './upstream/required-binaries.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
 
-/** One executable of a plugin, with what its plugin says for all of them. */
+/** One executable of a plugin, with what its plugin declares for all of them. */
 export interface Hook
   extends Pick<Manifest, 'readsPublished' | 'needsFile' | 'awaitsBackground' | 'requires' | 'binaries'>,
-    Pick<Makes, 'asksOnly'> {
+    Pick<Makes, 'asksOnly' | 'file' | 'hashes'> {
   readonly plugin: string
   /** The file name, which orders hooks across plugins and names their results. */
   readonly name: string
   readonly path: string
   readonly background: boolean
-  /** Its plugin was asked for by name. */
+  /** Its plugin was requested by name. */
   readonly isNamed: boolean
-  /** One of our own foreground hooks: it runs in the warm host instead of a Node process of its own. */
+  /** One of our own foreground hooks: it runs in the warm host instead of its own Node process. */
   readonly hosted: boolean
   readonly timeoutMs: number
-  /** The least time that it has to end after SIGTERM, as a background hook. */
+  /** The least time that it gets to end after SIGTERM, as a background hook. */
   readonly graceMs: number
   /** It promises to print an ArchiveResult; without one it has failed. */
   readonly mustReport: boolean
-  /** The settings that it may read: those of its plugin, and of all that this requires. */
+  /** The settings that it may read: those of its plugin, and of all plugins that this requires. */
   readonly declares: readonly Declared[]
-  /** Its plugin declares no settings: it may read all that begin with this, `<PLUGIN>_`. */
+  /** Its plugin declares no settings: it may read all with this prefix, `<PLUGIN>_`. */
   readonly prefix: string | undefined
-  /** The plugin tree that it lies in. */
+  /** Its plugin tree. */
   readonly tree: string
 }
 
@@ -64,13 +64,13 @@ export function pluginTrees(dataDir: string, settings: HookSettings): string[] {
   return [asset('plugins', 'plugins'), ...readSetting('ABX_PLUGINS_DIR', settings), join(dataDir, 'plugins')]
 }
 
-/** The last result, and how the folders looked then. */
+/** The last result, and the state of the folders then. */
 let found: { readonly trees: string; readonly stamp: string; readonly plugins: Plugin[] } | undefined
 
 /**
  * All plugins in these trees. They are read once, and again when a folder or a config.json of a user has changed. Of
- * our own plugins only the folder that has them all is looked at: an upgrade replaces it, and each page would look at
- * some seventy others.
+ * our own plugins only the folder that contains them is checked: an upgrade replaces it, and otherwise each page would
+ * check some seventy folders.
  */
 export function findPlugins(trees: readonly string[]): Plugin[] {
   const key = trees.join('\0')
@@ -98,6 +98,7 @@ function lookOf(path: string): string {
 
 function readPlugins(trees: readonly string[]): Plugin[] {
   const plugins = new Map<string, Plugin>()
+  const browsers = new Set<string>()
   for (const [index, tree] of trees.entries()) {
     const builtIn = index === 0
     for (const { name, files, config } of pluginFolders(tree, builtIn)) {
@@ -106,22 +107,19 @@ function readPlugins(trees: readonly string[]): Plugin[] {
       const said = manifestOf(config)
       const binaries = [...said.binaries, ...pythonNeeds(tree, hooks)]
       const upstream = builtIn ? [] : hooks.filter((hook) => speaksUpstream(join(folder, hook)))
-      // One that takes the place of another makes what that made, unless it says so.
+      // A plugin that replaces another makes what that one made, unless it declares otherwise.
       const makes = said.makes ?? plugins.get(name)?.makes
       const meaning = meaningOf({ name, makes })
+      if (builtIn && meaning.browser) browsers.add(name)
       plugins.set(name, { name, folder, tree, builtIn, ...said, makes, binaries, hooks, upstream, meaning })
     }
   }
+  // Built-in plugins that capture what our browser shows do so in its one visit of the page. Where a plugin of a user
+  // takes its place, they would visit the page once more, in a browser of their own: they are left out.
   const isStranded = ({ builtIn, requires }: Plugin) =>
-    builtIn && requires.includes(BROWSER) && plugins.get(BROWSER)?.builtIn === false
+    builtIn && requires.some((name) => browsers.has(name) && !plugins.get(name)!.builtIn)
   return [...plugins.values()].filter((plugin) => !isStranded(plugin))
 }
-
-/**
- * Built-in plugins that capture what a browser shows do so in the one visit of this plugin. Where a plugin of a user
- * replaces it, they would visit the page once more, in a browser of their own: they are left out.
- */
-const BROWSER = 'chrome'
 
 /**
  * The enabled hooks of one event in the order in which they run: by file name across all plugins.
@@ -149,6 +147,7 @@ export function selectHooks(
     const own = readDeclared(declares, `${prefix}TIMEOUT`, settings, POSITIVE_SECONDS)
     const timeoutMs = timeoutOf(own, settings, installs ? INSTALL_SECONDS : undefined) * 1000
     const { requires, binaries, readsPublished, needsFile, awaitsBackground, tree } = plugin
+    const { asksOnly, file, hashes } = plugin.meaning
     for (const name of names) {
       const background = name.split('.').includes('bg')
       hooks.push({
@@ -159,7 +158,7 @@ export function selectHooks(
         isNamed: only?.includes(plugin.name) ?? false,
         hosted: plugin.builtIn && !background && readSetting('HOOK_HOST', settings),
         mustReport: plugin.upstream.includes(name),
-        asksOnly: plugin.meaning.asksOnly,
+        ...{ asksOnly, file, ...(hashes !== undefined && { hashes }) },
         prefix: plugin.declares.length === 0 ? prefix : undefined,
         ...{ timeoutMs, graceMs, requires, binaries, readsPublished, needsFile, awaitsBackground, declares, tree },
       })
@@ -168,12 +167,12 @@ export function selectHooks(
   return hooks.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
-/** What the names of a plugin's settings begin with. */
+/** The prefix of a plugin's settings. */
 export function prefixOf(plugin: string): string {
   return `${plugin.toUpperCase()}_`
 }
 
-/** What we call ourselves to plugins, in ABX_RUNTIME. */
+/** Our name for plugins, in ABX_RUNTIME. */
 export const RUNTIME = 'archivebox'
 
 /** 0 counts as not set. */
@@ -182,16 +181,16 @@ const POSITIVE_SECONDS: Kind<number> = {
   read: (given) => PLUGIN_SETTINGS.TIMEOUT.kind.read(given) || undefined,
 }
 
-/** Is a plugin on, and made for us? */
+/** Whether a plugin is enabled, and made for us. */
 export function isEnabled(plugin: Plugin, settings: HookSettings): boolean {
   if (plugin.runtimes.length > 0 && !plugin.runtimes.includes(RUNTIME)) return false
   return turned(plugin, settings) ?? PLUGIN_SETTINGS.ENABLED.standard
 }
 
-/** Does a setting, or its default, turn a plugin on? One with no default may be on for some pages only. */
+/** Whether a setting, or its default, enables a plugin. One without a default may be enabled for some pages only. */
 export const isTurnedOn = (plugin: Plugin, settings: HookSettings): boolean => turned(plugin, settings) === true
 
-/** What a plugin's own setting, or its default, says; undefined: neither says anything. */
+/** The value of a plugin's own switch, or its default; undefined: there is neither. */
 const turned = ({ name, declares }: Plugin, settings: HookSettings) =>
   readDeclared(declares, `${prefixOf(name)}ENABLED`, settings, PLUGIN_SETTINGS.ENABLED.kind)
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readSetting, SETTINGS, type Setting, type Texts } from '../base/config.ts'
 import { put } from '../base/own.ts'
-import { personaFiles } from '../base/persona/files.ts'
+import { personaFiles } from '../browse/persona/files.ts'
 import { MARKER } from '../processes/marks.ts'
 import { type Hook, type HookSettings, prefixOf, RUNTIME } from './discover.ts'
 import { resolvedTexts } from './resolved.ts'
@@ -25,18 +25,18 @@ export interface HookTarget {
   readonly args?: readonly string[]
 }
 
-/** Never passed to a hook: the ways to our database and server, and variables that would change its own runtime. */
+/** Never passed to a hook: access to our database and server, and variables that would change its own runtime. */
 const FORBIDDEN = [
   /^(PG[A-Z]*|DATABASE_URL(_FILE)?|SERVER_TOKEN|CREDENTIALS_DIRECTORY|ARCHIVEBOX_.*)$/,
   /^(NODE_OPTIONS|NODE_CHANNEL_.*|npm_.*|INIT_CWD)$/,
 ]
 
-/** Is a setting of this name kept from hooks? */
+/** Whether a setting of this name is kept from hooks. */
 export function isKeptFromHooks(name: string): boolean {
   return FORBIDDEN.some((pattern) => pattern.test(name))
 }
 
-/** What every program may need to know of its surroundings: locale, proxies, certificates, display, where files go. */
+/** What every program may need of its environment: locale, proxies, certificates, display, where files go. */
 const SURROUNDINGS = new RegExp(
   `^(${[
     'PATH|HOME|USER|LOGNAME|SHELL|TZ|TMPDIR|LANG|LANGUAGE|LC_[A-Z]+',
@@ -53,7 +53,7 @@ const GENERAL = new Set(
   ),
 )
 
-/** Does every hook get a variable of this name? */
+/** Whether every hook gets a variable of this name. */
 export function isForEveryHook(name: string, allowed: readonly string[]): boolean {
   return SURROUNDINGS.test(name) || GENERAL.has(name) || allowed.includes(name)
 }
@@ -69,7 +69,7 @@ export function hookSettings(layers: readonly HookSettings[]): Record<string, st
 /**
  * The environment of one hook process: what every hook gets, the settings that its plugin declares, ArchiveBox's plugin
  * contract, and our marks; nothing else of our own environment.
- * @param hooks more than one when they share a process; they are built in then, and know their defaults
+ * @param hooks more than one when they share a process; then they are built in, and know their defaults
  */
 export function hookEnvironment(
   given: HookSettings,
@@ -106,7 +106,7 @@ export function hookEnvironment(
     ([name]) => isForEveryHook(name, allowed) || hooks.some((each) => mayRead(each, name)),
   )
   const declared = hooks.map((each) => resolvedTexts(each.declares, settings, contract, !each.hosted))
-  // A name turns a plugin on: some are off until somebody asks for them.
+  // Naming a plugin enables it: some are off by default.
   const named = hooks.filter(({ isNamed }) => isNamed).map(({ plugin }) => [`${prefixOf(plugin)}ENABLED`, 'True'])
   const env: Texts = Object.assign(Object.fromEntries(passed), ...declared, Object.fromEntries(named), contract)
   return Object.fromEntries(
@@ -117,7 +117,7 @@ export function hookEnvironment(
   )
 }
 
-/** Who visits the page, and where the files of that persona lie: paths, nothing that is in them. */
+/** The persona of the page, and where its files are: only paths, no content. */
 function personaTexts(dataDir: string, settings: HookSettings): Texts {
   const personas = join(dataDir, 'personas')
   const name = readSetting('ACTIVE_PERSONA', settings)
@@ -133,7 +133,7 @@ function personaTexts(dataDir: string, settings: HookSettings): Texts {
   }
 }
 
-/** May a hook read this setting, beside what every hook gets and those that its plugin declares? */
+/** Whether a hook may read this setting, besides those that every hook gets and those that its plugin declares. */
 function mayRead({ prefix, binaries, declares }: Hook, name: string): boolean {
   return (
     (prefix !== undefined && name.startsWith(prefix)) ||

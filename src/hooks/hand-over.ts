@@ -14,26 +14,26 @@ import { dirname } from 'node:path'
 import type { Account } from '../base/account.ts'
 import { codeOf } from '../base/errors.ts'
 
-// As root, hooks run as another account, in folders that are theirs. A hook that still runs could put a link where a
-// folder was, and so lead root elsewhere. Root therefore makes the folders its own first, from the top down and through
-// open descriptors, and they stay as they are from then on.
+// As root, hooks run as another account, in folders of that account. A hook that still runs could replace a folder by a
+// link, and so lead root elsewhere. Root therefore takes over the folders first, from the top down and through open
+// descriptors, and from then on they stay as they are.
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
 const IS_ROOT = process.geteuid?.() === 0
-/** Not for others to write, and neither setuid nor setgid: such a file would run as its new owner. */
+/** Not writable for others, and neither setuid nor setgid: such a file would run as its new owner. */
 const RIGHTS = 0o755n
 
-/** Makes the folders of a tree ours: nobody else adds, renames or removes anything in it from then on. */
+/** Takes over the folders of a tree: from then on nobody else adds, renames or removes anything in it. */
 export function freeze(top: string): void {
   if (IS_ROOT) walk(top, { folder: ours })
 }
 
-/** Makes a tree ours, with its files. One with several names may be somebody else's: it stays as it is. */
+/** Takes over a tree, with its files. One with several names may be somebody else's: it stays as it is. */
 export function takeBack(top: string): void {
   if (IS_ROOT) walk(top, { folder: ours, file: ours })
 }
 
-/** Gives a tree that is ours to an account, with its files. Those with several names stay ours. */
+/** Gives a tree of ours to an account, with its files. Those with several names stay ours. */
 export function handOver(top: string, account: Account | undefined): void {
   if (!account) return
   const { uid, gid } = account
@@ -44,12 +44,12 @@ export function handOver(top: string, account: Account | undefined): void {
   walk(top, { file: theirs, afterwards: theirs })
 }
 
-/** Gives an account a folder that was just made, in one of ours: it is empty, and nobody has replaced it. */
+/** Gives an account a folder that was just created, inside one of ours: it is empty, and nobody has replaced it. */
 export function giveFolder(path: string, account: Account | undefined): void {
   if (account) lchownSync(path, account.uid, account.gid)
 }
 
-/** Makes an empty file in a folder of ours, or takes the one that is there, and gives it to an account. */
+/** Creates an empty file in a folder of ours, or takes an existing one, and gives it to an account. */
 export function giveFile(path: string, account: Account): void {
   mkdirSync(dirname(path), { recursive: true })
   const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600)
@@ -68,11 +68,11 @@ function ours(fd: number, stats: BigIntStats): void {
 
 type Use = (fd: number, stats: BigIntStats) => void
 interface Uses {
-  /** Each folder, before what is in it. */
+  /** Each folder, before its content. */
   readonly folder?: Use
-  /** Each folder, after what is in it. */
+  /** Each folder, after its content. */
   readonly afterwards?: Use
-  /** Each file that has this name alone. */
+  /** Each file that has only this name. */
   readonly file?: Use
 }
 

@@ -4,11 +4,11 @@ import type { HookJob } from './hook-job.ts'
 import type { HostedEnd } from './hosted-ends.ts'
 import { WarmProcess } from './warm-process.ts'
 
-/** What a job listens to, and tells. */
+/** What a job listens to, and reports. */
 interface Around {
-  /** Kills the hook that is running. */
+  /** Kills the running hook. */
   readonly signal: AbortSignal
-  /** Lets the hook that is running end, and starts no further one. */
+  /** Lets the running hook end, and starts no further one. */
   readonly enough: AbortSignal
   /** Called before the first hook acts, and again before the first one in another process. */
   readonly started: (processId: string) => Promise<void>
@@ -31,7 +31,7 @@ export class HookHost {
   /** Starts the process ahead of time. */
   warmUp(): void {
     this.#process ??= this.#start()
-    this.#process.catch(() => {}) // The first job sees the failure.
+    this.#process.catch(() => {}) // The first job gets the error.
   }
 
   /** The process in which the next job will begin. */
@@ -41,8 +41,8 @@ export class HookHost {
 
   /**
    * Runs hooks one after another and yields their ends in order, several at a time. A hook that was killed, or ended
-   * the process, is the last one of its portion; those behind it run in another process. Hooks without an end are still
-   * to be run.
+   * the process, is the last one of its portion; those after it run in another process. Hooks without an end are yet to
+   * be run.
    */
   async *run(job: HookJob, { signal, enough, started }: Around): AsyncGenerator<HostedEnd[], void> {
     for (let left = job.runs; left.length > 0 && !enough.aborted && !signal.aborted; ) {

@@ -9,12 +9,12 @@ import type { HookScope } from './launch.ts'
 /** Hooks that the host runs one after another. */
 export interface HookJob {
   readonly scope: HookScope
-  /** The file for what they print. */
+  /** The file for their output. */
   readonly log: string
   readonly runs: readonly HostedRun[]
 }
 
-/** A job as it is sent to a process of the host. */
+/** A job in the form that is sent to a process of the host. */
 export function sentAs({ scope, log, runs }: HookJob, processId: string): HostJob {
   const { runnerId, parentId: workerId, settings, target } = scope
   const { account } = scope.containment

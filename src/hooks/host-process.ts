@@ -1,4 +1,4 @@
-// The entry of a warm host: as little as possible before its code, which is kept as V8 has compiled it.
+// The entry of a warm host: does as little as possible before its code is loaded, which is kept as V8 has compiled it.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { loadCompiled } from '../base/start/compiled.ts'

@@ -1,12 +1,12 @@
 /**
- * Hooks for the host, one after another, with what the process of each would have got as command line, environment and
+ * Hooks for the host, one after another, with what their own processes would have got as command line, environment and
  * descriptors.
  */
 export interface HostJob {
   readonly url: string
   /** Shared by all of them. */
   readonly env: Readonly<Record<string, string>>
-  /** The file to which each of them appends what it printed, when it has ended. */
+  /** The file that each of them appends its output to, when it has ended. */
   readonly log: string
   readonly hooks: readonly HostedHook[]
 }
@@ -14,9 +14,9 @@ export interface HostJob {
 export interface HostedHook {
   readonly path: string
   readonly outputDir: string
-  /** Have what it wrote reach the disk. */
+  /** Flush its files to disk. */
   readonly flush: boolean
-  /** What is its own in the environment. */
+  /** Its own part of the environment. */
   readonly env: Readonly<Record<string, string>>
   /** In the log. */
   readonly name: string
@@ -34,11 +34,11 @@ export interface HostedOutcome {
   /** Milliseconds before the reply. */
   readonly began: number
   readonly ended: number
-  /** What it printed, unless that is long; the log has it, too. */
+  /** Its output, unless that is long; the log has it, too. */
   readonly stdout: string | undefined
   /** It printed something on stderr. */
   readonly complained: boolean
-  /** What it wrote is on disk. */
+  /** Its files are on disk. */
   readonly isFlushed: boolean
 }
 

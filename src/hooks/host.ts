@@ -11,12 +11,12 @@ import { flushFolder } from '../base/flush.ts'
 import { own } from '../base/own.ts'
 import { RowLog, textOf } from '../base/row-log.ts'
 import { withoutUrlSecrets } from '../base/url-secrets.ts'
-import type { HookContext, HookModule } from '../plugins/base/contract.ts'
-import { resultRecord } from '../plugins/base/records.ts'
-import { Visit } from '../plugins/base/visit.ts'
+import { Visit } from '../browse/visit.ts'
 import { bootId } from '../processes/proc.ts'
 import { BUILT_IN } from './built-in.ts'
+import type { HookContext, HookModule } from './contract.ts'
 import { type HostedHook, type HostedOutcome, type HostJob, type HostReply, STOP } from './host-protocol.ts'
+import { resultRecord } from './result-record.ts'
 
 /** Longer output is read from the log. */
 const LONGEST_REPLY = 64 * 1024
@@ -34,7 +34,7 @@ async function moduleAt(path: string): Promise<HookModule> {
 }
 
 /**
- * Runs one hook as its process would: records go to the log, without the context that names the hook in each, and
+ * Runs one hook as its own process would: records go to the log, without the context that names the hook in each, and
  * messages to its stderr file.
  */
 async function runHook(
@@ -78,7 +78,7 @@ const YES_OR_NO = [() => true, () => false] as const
 const NO = Promise.resolve(false)
 
 let stopped = false
-/** Reading the memory size is expensive, so not after each job. */
+/** How often, in jobs, the memory size is read, which is expensive. */
 const LOOK_EVERY = 8
 let jobs = 0
 let rssBytes = 0
@@ -99,7 +99,8 @@ async function runJob(job: HostJob): Promise<HostReply> {
     const began = performance.now()
     const outcome = await runHook(job, hook, visit, log)
     ended.push({ ...outcome, began, ended: performance.now() })
-    // While the next hooks run: a disk takes as long as they do. Its owner finds out what is wrong with a folder.
+    // While the next hooks run: a disk takes as long as they do. The page's worker finds out what is wrong with a
+    // folder.
     flushed.push(hook.flush ? flushFolder(hook.outputDir).then(...YES_OR_NO) : NO)
   }
   log.close()
@@ -117,9 +118,9 @@ async function runJob(job: HostJob): Promise<HostReply> {
 }
 
 /**
- * Runs the jobs that our worker sends, until it leaves.
+ * Runs the jobs that our worker sends, until it exits.
  * @param loaded called when Node has loaded what a page needs
- * @param ran called after a job on a page that is there: of others, hooks see little
+ * @param ran called after a job on an existing page: on others, hooks run little of their code
  */
 export function serve(loaded: () => void, ran: () => void): void {
   process.on('message', async (message: HostJob | typeof STOP) => {

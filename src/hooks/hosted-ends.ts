@@ -10,11 +10,11 @@ export interface HostedRun {
   readonly hook: Hook
   readonly attempt: number
   readonly outputDir: string
-  /** What it writes there is published as it is, and not as a copy. */
+  /** The files that it writes are published as they are, not as copies. */
   readonly isMoved: boolean
-  /** It reads what the others of its job leave as if that were published already. */
+  /** It reads the files of the others of its job as if they were published already. */
   readonly isAhead: boolean
-  /** The files for what it says on stderr, and for its stdout if it must run in a process of its own. */
+  /** The files for its stderr, and for its stdout if it must run in its own process. */
   readonly logs: HookLogs
 }
 
@@ -30,19 +30,19 @@ export interface HostedEnd {
   /** By `performance.now()`. */
   readonly began: number
   readonly ended: number
-  /** What it printed. */
+  /** Its output. */
   readonly stdout: string
   /** It printed nothing on stderr. */
   readonly isQuiet?: boolean
-  /** What it wrote is on disk. */
+  /** The files that it wrote are on disk. */
   readonly isFlushed?: boolean
 }
 
-/** What an attempt is called in the log. */
+/** The name of an attempt in the log. */
 export const nameOf = ({ hook, attempt }: Pick<HostedRun, 'hook' | 'attempt'>): string =>
   attemptName(hook.plugin, hook.name, attempt)
 
-/** The end of a hook as the host tells it. @param log has what it printed, unless the host tells that, too */
+/** The end of a hook as the host reports it. @param log has its output, unless the host reports that, too */
 export function endOf(
   run: HostedRun,
   { code, stdout, complained, isFlushed, began, ended }: HostedOutcome,
@@ -63,7 +63,7 @@ export function endOf(
 }
 
 /**
- * The ends of those hooks of a job that have ended, in order: each began when the one before it had ended.
+ * The ends of the hooks of a job that have ended, in order: each began when the one before it had ended.
  * @param since when the first of them began, by `performance.now()`
  */
 export function endedBy(
@@ -77,7 +77,7 @@ export function endedBy(
     const logged = log.get(nameOf(run))
     if (!logged) break
     const now = performance.now()
-    // The clock of the system may have been set meanwhile.
+    // The system's clock may have been set meanwhile.
     const ended = Math.min(Math.max(began, now - (Date.now() - logged.at)), now)
     ends.push(loggedEnd(run, logged, began, ended))
     began = ended
@@ -86,18 +86,18 @@ export function endedBy(
 }
 
 /**
- * Does the end of a hook still count? One from before the machine booted may be on disk while the hook's files were
- * lost on their way there.
+ * Whether the end of a hook still counts. One from before the machine booted may be on disk although the hook's files
+ * were lost on their way there.
  */
 export const isOfNow = (end: LoggedEnd): boolean => hasProc && end.bootId === bootId()
 
-/** The end of a hook as the log tells it. */
+/** The end of a hook according to the log. */
 export function loggedEnd(
   { hook, logs }: Pick<HostedRun, 'hook' | 'logs'>,
   { stdout }: LoggedEnd,
   began: number,
   ended: number,
 ): HostedEnd {
-  // Its own record decides over the exit code.
+  // Its own record decides, not the exit code.
   return { hook, logs, exit: { code: 0, signal: null }, cause: 'exit', began, ended, stdout }
 }

@@ -17,14 +17,14 @@ import { isForEveryHook, isKeptFromHooks } from './environment.ts'
 import { hasPlaceholder } from './resolved.ts'
 import { isOfMachine } from './setters.ts'
 
-/** What is known of a setting. */
+/** What is known about a setting. */
 export interface Known extends Pick<Setting, 'kind' | 'secret' | 'by' | 'safe' | 'standardIs' | 'means'> {
   readonly standard?: unknown
   /** The general setting that applies when this one is not set. */
   readonly fallback?: string
 }
 
-/** Has somebody set this here? */
+/** Whether somebody has set this here. */
 type IsTrusted = (name: string, given: string) => boolean
 
 /** Every known setting: the program's own and those of the plugins. */
@@ -34,7 +34,7 @@ export class KnownSettings {
   readonly #known = new Map<string, Known>()
   /** Other name -> name. */
   readonly #aliases = new Map<string, string>()
-  /** Who may set what a plugin reads under this name: what is one's own name may be another's alias or fallback. */
+  /** Who may set what a plugin reads under this name: the name of one setting may be another's alias or fallback. */
   readonly #setters = new Map<string, Setter>()
   /** Prefixes of settings of plugins that declare none. */
   readonly #silent: readonly string[]
@@ -93,21 +93,21 @@ export class KnownSettings {
     return this.#known.has(this.nameOf(name))
   }
 
-  /** Who may set this. A plugin to come may read an unknown setting: a person or a machine sets it. */
+  /** Who may set this. A future plugin may read an unknown setting: a person or a machine may set it. */
   setterOf(name: string): Setter {
     if (isKeptFromHooks(name)) return 'machine'
     return this.#setters.get(name) ?? this.#known.get(name)?.by ?? (isOfMachine(name) ? 'machine' : 'persona')
   }
 
-  /** Is this the value that protects? */
+  /** Whether this is the value that protects. */
   isSafe(name: string, given: string): boolean {
     const known = this.#known.get(name)
     return known?.safe !== undefined && known.kind.read(given) === known.kind.read(known.safe)
   }
 
   /**
-   * Does a crawl keep this value, which the setting has when the crawl is created? Not so a secret, which lies in no
-   * row, and what is about a machine: where programs, modules and folders are.
+   * Whether a crawl keeps this value, which the setting has when the crawl is created. It does not keep secrets, which
+   * are never in a row, nor settings of a machine: where programs, modules and folders are.
    */
   isFrozen(name: string, given: string): boolean {
     const known = this.#known.get(this.nameOf(name))
@@ -115,12 +115,12 @@ export class KnownSettings {
     return known !== undefined && isForRows && !known.secret && !isKeptFromHooks(name)
   }
 
-  /** Is a value one that a row has only when somebody has set it here, and not whoever wrote the row? */
+  /** Whether a value in a row counts only when somebody has set it here, since the row may be untrusted. */
   needsTrust(name: string, given: string): boolean {
     return this.#setterOfValue(name, given) === 'persona'
   }
 
-  /** `{NAME}` would bring anything of our environment in, and a line break a second header. */
+  /** `{NAME}` would insert anything from our environment, and a line break a second header. */
   #setterOfValue(name: string, given: string): Setter {
     if (this.isSafe(name, given)) return 'page'
     const setter = this.setterOf(name)
@@ -138,27 +138,27 @@ export class KnownSettings {
   /** The same, whatever values it takes. */
   whyNotInRow(row: 'page' | 'crawl', name: string, given: string, isTrusted: IsTrusted): string | undefined {
     const setter = this.#setterOfValue(name, given)
-    if (setter === 'machine') return `${name} is for the configuration of a machine, not for a row`
+    if (setter === 'machine') return `${name} is a setting of a machine, not of a row`
     if (setter === 'persona' && !isTrusted(name, given))
-      return `${name} is in a row, and nobody has set it here to this value, with -c or otherwise`
-    return row === 'page' && setter === 'crawl' ? `${name} is for a crawl: all of its pages have the same` : undefined
+      return `${name} is in a row, but was never set to this value here, with -c or otherwise`
+    return row === 'page' && setter === 'crawl' ? `${name} is a setting of the whole crawl` : undefined
   }
 
-  /** May a hook see a variable of this name, whatever it is? */
+  /** Whether a hook may see a variable of this name, whatever it is. */
   reachesHooks(name: string, surroundings: Texts): boolean {
     const isOfSilent = this.#silent.some((prefix) => name.startsWith(prefix))
     return this.knows(name) || isOfSilent || isForEveryHook(name, readSetting('HOOK_ENV_ALLOW', surroundings))
   }
 
-  /** Is the value of this setting never shown? */
+  /** Whether the value of this setting is never shown. */
   isSecret(name: string): boolean {
     const known = this.#known.get(this.nameOf(name))
     return known === undefined ? isSecretName(name) : known.secret === true
   }
 
   /**
-   * The setting that an unknown name most likely stands for: one that begins as the settings of a plugin that declares
-   * none do is a slip at most for another one of that plugin.
+   * The setting that an unknown name most likely stands for. A name with the prefix of a plugin that declares no
+   * settings can at most be a typo for another one of that plugin.
    */
   meantBy(name: string): string | undefined {
     const prefix = this.#silent.find((each) => name.startsWith(each)) ?? ''
@@ -182,18 +182,18 @@ export class KnownSettings {
     const known = this.#known.get(this.nameOf(name))
     if (isKeptFromHooks(name) && !known) return `${name} is kept from hooks: a crawl cannot set it`
     if (this.setterOf(name) === 'machine' && !this.isSafe(name, given))
-      return `${name} is not for one crawl: set it in the environment or in archivebox.toml`
+      return `${name} cannot be set for a crawl: set it in the environment or in archivebox.toml`
     if (known) return this.refusal(name, given)
     return isForEveryHook(name, readSetting('HOOK_ENV_ALLOW', surroundings)) ? undefined : this.refusalAsUnknown(name)
   }
 
-  /** Why nobody can know a setting of this name; undefined when somebody may. */
+  /** Why no plugin can know a setting of this name; undefined when one may. */
   refusalAsUnknown(name: string): string | undefined {
     if (this.knows(name)) return undefined
     const meant = this.meantBy(name)
-    if (meant !== undefined) return `${name} is no setting: did you mean ${meant}?`
+    if (meant !== undefined) return `${name} is not a setting: did you mean ${meant}?`
     if (this.#silent.some((prefix) => name.startsWith(prefix))) return undefined
-    return `${name} is no setting, neither of the program nor of a plugin: plugins declare theirs in their config.json`
+    return `${name} is not a setting of the program or of a plugin: plugins declare theirs in their config.json`
   }
 }
 

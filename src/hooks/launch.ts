@@ -34,7 +34,7 @@ export interface Exit {
   readonly error?: string
 }
 
-/** A hook in a process of its own. */
+/** A hook in its own process. */
 export interface RunningHook {
   readonly hook: Hook
   /** What it works on. */
@@ -122,7 +122,7 @@ async function record(
   exited: Promise<Exit>,
   startedAt: number,
 ): Promise<void> {
-  // One that nobody can look at any more has ended, or never ran.
+  // A process that nobody can look at any more has ended, or never ran.
   const exit = await (identity ? Promise.race([exited, sleep(BRIEF_MS).then(() => undefined)]) : exited)
   const hasRun = exit && pid !== undefined
   if (hasRun) await markRan(db, id, identity ?? { pid }, exit, performance.now() - startedAt)

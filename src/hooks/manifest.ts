@@ -3,28 +3,28 @@ import { type Declared, declaredSettings } from './declared.ts'
 import type { PluginFolder } from './plugin-folders.ts'
 import { type RequiredBinary, requiredBinaries } from './upstream/required-binaries.ts'
 
-/** What a plugin's config.json says. */
+/** The content of a plugin's config.json. */
 export interface Manifest {
-  /** What it does, in words, and the MIME types, or beginnings of some, of what it makes. */
+  /** What it does, in words, and the MIME types, or their beginnings, of what it makes. */
   readonly means: string
   readonly mimetypes: readonly string[]
-  /** What others must know of that, as it stands there; undefined: it does not say. */
+  /** `makes`, as it is there; undefined: it is missing. */
   readonly makes: unknown
   /** Plugins whose output it needs. */
   readonly requires: readonly string[]
   /** Its hooks read published files, not the work tree. */
   readonly readsPublished: boolean
-  /** Its hooks work on the file that a URL is: on pages they have nothing to do. */
+  /** Its hooks work on the file that a URL is: they have nothing to do on pages. */
   readonly needsFile: boolean
-  /** The URLs to which it applies; undefined: all. */
+  /** The URLs that it applies to; undefined: all. */
   readonly urls: RegExp | undefined
-  /** Its hooks read what background hooks write at their end: those end before they begin. */
+  /** Its hooks read what background hooks write at their end: those end first. */
   readonly awaitsBackground: boolean
   /** Programs that it needs. */
   readonly binaries: readonly RequiredBinary[]
   /** The settings that it declares. */
   readonly declares: readonly Declared[]
-  /** The programs for which it is made, as they call themselves in ABX_RUNTIME; none: all. */
+  /** The programs that it is made for, by their names in ABX_RUNTIME; none: all. */
   readonly runtimes: readonly string[]
 }
 
@@ -49,7 +49,7 @@ export function manifestOf(config: PluginFolder['config']): Manifest {
   }
 }
 
-/** One that is no expression counts as missing. */
+/** An invalid expression counts as missing. */
 function patternOf(text: unknown): RegExp | undefined {
   try {
     return typeof text === 'string' ? new RegExp(text, 'i') : undefined

@@ -2,8 +2,8 @@ import { statSync, truncateSync } from 'node:fs'
 import { messageOf } from '../base/errors.ts'
 
 /**
- * A hook may print this much; the largest legitimate output is a few megabytes of links. Downloads go to files of their
- * own.
+ * The most that a hook may print; the largest legitimate output is a few megabytes of links. Downloads go to separate
+ * files.
  */
 const MAX_BYTES = 64 * 1024 * 1024
 /** Within this time a flood fills a fast disk with about 200 MB, which are freed at once. */

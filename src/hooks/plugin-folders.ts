@@ -1,18 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A folder of a plugin tree, as it lies on disk. */
+/** A folder of a plugin tree, as it is on disk. */
 export interface PluginFolder {
   readonly name: string
   readonly files: readonly string[]
-  /** Its config.json; empty when there is none, or none that can be read. */
+  /** Its config.json; empty when there is none, or it cannot be read. */
   readonly config: Readonly<Record<string, unknown>>
 }
 
 /**
  * The folders of a plugin tree.
- * @param isOurs the build has kept them in one file beside the tree (`<tree>.json`): to look at some thirty folders and
- * as many files is a tenth of what an `add` does
+ * @param isOurs the build has stored them in one file beside the tree (`<tree>.json`): reading some thirty folders and
+ * as many files would be a tenth of the time of an `add`
  */
 export function pluginFolders(tree: string, isOurs: boolean): readonly PluginFolder[] {
   const kept = isOurs ? jsonIn(`${tree}.json`) : undefined

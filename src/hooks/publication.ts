@@ -12,7 +12,7 @@ export interface PublishedPage {
   readonly root: string
   /** Called right before files are renamed into place; throws when the page is no longer ours. */
   readonly confirm: () => Promise<void>
-  /** As whom hooks run, if not as we do. */
+  /** The account that hooks run as, if not ours. */
   readonly account: Account | undefined
 }
 
@@ -23,9 +23,9 @@ interface Aside extends CopiedTree {
 
 /**
  * Publishes what plugins have in `.work`: writes it aside, flushes it, then renames it into place; an earlier version
- * is replaced as a whole. The page's own folder is flushed by whoever gives the page away.
+ * is replaced as a whole. The page's own folder is flushed by whoever releases the page.
  * @param move takes the files themselves where they can be moved; else copies of them are published
- * @param flushed those of the plugins whose files in `.work` are on disk already
+ * @param flushed the plugins whose files in `.work` are on disk already
  * @returns for each plugin what was published, which may be nothing, or the error that prevented it
  */
 export async function publish<Plugin extends string>(
@@ -74,7 +74,7 @@ async function putInPlace(root: string, asides: ReadonlyMap<string, Aside>): Pro
     renameSync(dir, to)
     await failpoint('publish.files_renamed')
   }
-  // Before an earlier version goes. Otherwise a flush at the end of the page does: lost work is done again until then.
+  // Before an earlier version goes. Otherwise a flush at the end of the page does: lost work is repeated until then.
   if (olds.length > 0) await flush([root])
   for (const old of olds) rmSync(old, { recursive: true, force: true })
 }

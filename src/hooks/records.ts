@@ -36,7 +36,7 @@ export interface HookRecords {
 
 const MAX_LINE = 1024 * 1024
 const MAX_RECORDS = 50_000
-/** Of what a hook tells besides: PostgreSQL's JSON ends at some 6,000, JSON.stringify before its stack does. */
+/** The deepest nesting of a hook's JSON: PostgreSQL's ends at some 6,000, JSON.stringify before its stack does. */
 const DEEPEST = 500
 const STATUSES = new Map<unknown, ResultRecord['status']>([
   ['succeeded', 'succeeded'],
@@ -57,13 +57,13 @@ export async function readRecords(file: string): Promise<HookRecords> {
   return records
 }
 
-/** Printed by a hook: its file, and the text when it has no file of its own or nobody needs to read that. */
+/** The output of a hook: its file, and the text when it has no separate file or nobody needs to read that. */
 export interface Printed {
   readonly logs: { readonly stdout: string }
   readonly stdout?: string | undefined
 }
 
-/** The records in what a hook printed. */
+/** The records in the output of a hook. */
 export async function recordsOf({ logs, stdout }: Printed): Promise<HookRecords> {
   return stdout === undefined ? await readRecords(logs.stdout) : recordsIn(stdout)
 }
@@ -101,7 +101,7 @@ class Collector implements HookRecords {
   }
 }
 
-/** Reads the URLs in a plugin's urls.jsonl, the other way in which upstream's parsers pass links on. */
+/** Reads the URLs in a plugin's urls.jsonl, the other way in which upstream's parsers pass on links. */
 export async function readUrlsFile(file: string): Promise<SnapshotRecord[]> {
   return [...(await readRecords(file)).snapshots]
 }
@@ -116,7 +116,7 @@ function resultOf(record: Record<string, unknown>): ResultRecord {
   }
 }
 
-/** Level by level: a level more is a stack frame more for whoever writes it as JSON again. */
+/** Level by level: recursion would need a stack frame per level. */
 function isTooDeep(json: unknown): boolean {
   let level: unknown[] = [json]
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -139,10 +139,10 @@ function binaryOf(record: Record<string, unknown>): BinaryRecord[] {
   return text('name') === '' ? [] : [{ name: text('name'), ...found }]
 }
 
-/** How JSON writes what PostgreSQL's text and jsonb refuse: NUL and unpaired surrogates. */
+/** JSON escapes that PostgreSQL's text and jsonb refuse: NUL and unpaired surrogates. */
 const REFUSED = /\\u(?:0000|d[89a-f])|[\ud800-\udfff]/iu
 
-/** For JSON.parse, which takes several times as long with it. Keys are texts like others. */
+/** A reviver for JSON.parse, which takes several times as long with it. Keys are texts like others. */
 function accepted(_key: string, part: unknown): unknown {
   if (typeof part === 'string') return clean(part).toWellFormed()
   if (typeof part !== 'object' || part === null || Array.isArray(part)) return part

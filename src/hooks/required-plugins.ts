@@ -4,9 +4,9 @@ import { type HookSettings, isEnabled, type Plugin } from './discover.ts'
 const SHARED = 'base'
 
 /**
- * The plugins whose hooks would wait in vain, because a plugin that they require is not there, is off, or cannot run
- * itself; each with the reason, which names that plugin. A circle of requirements keeps nobody from running.
- * @param unable plugins that cannot run for reasons of their own
+ * The plugins whose hooks would wait in vain, because a plugin that they require is missing, disabled, or cannot run
+ * itself; each with the reason, which names that plugin. A circle of requirements does not keep plugins from running.
+ * @param unable plugins that cannot run for other reasons
  */
 export function lackingPlugins(
   plugins: readonly Plugin[],

@@ -10,18 +10,18 @@ export function hasPlaceholder(text: string): boolean {
   return text.search(PLACEHOLDER) >= 0
 }
 
-/** A list or an object, and no placeholder: what is filled in stays within its string, whatever quotes it has. */
+/** A list or an object, and no placeholder: an inserted value stays within its string, whatever quotes it has. */
 const JSON_TEXT = /^\s*(\[|\{\s*["}])/
 
-/** A list of words as JSON: a comma in what is filled in begins no further word. */
+/** A list of words as JSON: a comma in an inserted value starts no new word. */
 const asJson = (text: string) => (JSON_TEXT.test(text) ? text : JSON.stringify(list.read(text) ?? []))
 
-/** Placeholders within placeholders; more is a circle. */
+/** The most placeholders within placeholders; more is a circle. */
 const MAX_DEPTH = 8
 
 /**
  * The texts that apply to a setting, the strongest first: its own name, its other names, then the same of the setting
- * on which it falls back. Defaults are not among them: a general default does not override a plugin's own.
+ * that it falls back on. Defaults are not among them: a general default does not override a plugin's own.
  */
 export function givenTexts(declares: readonly Declared[], name: string, texts: Texts): string[] {
   const given: string[] = []
@@ -38,7 +38,7 @@ export function givenTexts(declares: readonly Declared[], name: string, texts: T
   return given
 }
 
-/** The value of a plugin's setting: the strongest text that is accepted, its default included. */
+/** The value of a plugin's setting: the strongest valid text, its default included. */
 export function readDeclared<T>(
   declares: readonly Declared[],
   name: string,
@@ -54,9 +54,9 @@ export function readDeclared<T>(
 }
 
 /**
- * The declared settings as a hook gets them, under their own names. A text that is refused counts as not set.
- * @param known what placeholders may name besides
- * @param withDefaults also those that nobody has set
+ * The declared settings as a hook gets them, under their own names. An invalid text counts as not set.
+ * @param known what else placeholders may name
+ * @param withDefaults includes settings that nobody has set
  */
 export function resolvedTexts(
   declares: readonly Declared[],

@@ -20,8 +20,8 @@ function shebangOf(path: string): string {
 }
 
 /**
- * Is this hook written for ArchiveBox's own runner? Those of its suite start through `abxpkg`, and each promises to
- * print an ArchiveResult.
+ * Whether this hook is written for ArchiveBox's own runner. Those of its suite start through `abxpkg`, and each
+ * promises to print an ArchiveResult.
  */
 export function speaksUpstream(path: string): boolean {
   return /\babxpkg run\b/.test(shebangOf(path))

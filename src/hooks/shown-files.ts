@@ -5,10 +5,10 @@ import { type CopiedTree, copyEntry, copyTree, isFolder, markOf } from './copy-t
 import { freeze, handOver } from './hand-over.ts'
 import type { PublishedPage } from './publication.ts'
 
-/** The copies in `.work` of what plugins have published: they show later hooks what is there. */
+/** The copies in `.work` of what plugins have published, for later hooks. */
 export class ShownFiles {
   readonly #page: PublishedPage
-  /** How the files in `.work` looked when they matched what is published, by plugin and path. */
+  /** The state of the files in `.work` when they matched what is published, by plugin and path. */
   readonly #marks = new Map<string, Map<string, string>>()
 
   constructor(page: PublishedPage) {
@@ -23,7 +23,7 @@ export class ShownFiles {
     for (const plugin of plugins) this.#marks.delete(plugin)
   }
 
-  /** Copies what a plugin has published: the folder is the account's when all is in it. */
+  /** Copies what a plugin has published: the folder is given to the account when everything is in it. */
   async show(plugin: string, without: readonly string[] = []): Promise<void> {
     const { root, account } = this.#page
     const dir = join(root, '.work', plugin)
@@ -53,7 +53,7 @@ export class ShownFiles {
     if (marks.size > 0) handOver(dir, account)
   }
 
-  /** Takes what was just published from a plugin's folder for what that shows. @returns what of it was written since */
+  /** Counts what was just published from a plugin's folder as shown. @returns what was written since */
   nowShows(plugin: string, { files, marks }: CopiedTree): PublishedFiles {
     const before = this.#marks.get(plugin)
     if (files.size > 0) this.#marks.set(plugin, marks)

@@ -27,8 +27,8 @@ export interface BackgroundEnd {
 /**
  * Ends background hooks in three phases (ArchiveBox's worker.py): SIGTERM to all trees at once; a parallel wait, for
  * each up to the rest of its own timeout, and at least its grace: a browser that has served for hours still has its
- * profile to write; SIGKILL for those that remain. Throws CannotEnd when one survives, but only behind what is known of
- * the others.
+ * profile to write; SIGKILL for those that remain. Throws CannotEnd when one survives, but only after the ends of the
+ * others are known.
  */
 export async function* terminateHooks(
   hooks: readonly RunningHook[],
@@ -89,13 +89,13 @@ export async function exitWithin(running: RunningHook, ms: number, force: AbortS
 export async function endForeground(running: RunningHook, force: AbortSignal): Promise<Exit> {
   const { survivors } = await endFamily(running.family, async () => {
     await exitWithin(running, FOREGROUND_GRACE_MS, force)
-    return undefined // Whatever it has started is looked for thoroughly.
+    return undefined // All that it has started is searched for thoroughly.
   })
   await failpoint('publish.late_hook_killed')
   return await exitOf(running, survivors)
 }
 
-/** Is this how a background hook ends, once it was asked to? */
+/** Whether this is a normal end of a background hook that was asked to end. */
 export function endedAsAsked({ code, signal }: Exit): boolean {
   return code === 0 || signal === 'SIGTERM' || code === 143 || code === 130
 }

@@ -25,9 +25,9 @@ const HOST_FLAGS = [...FRUGAL_FLAGS, '--max-semi-space-size=2', '--max-old-space
 /** A host that grows beyond this is replaced after its current hook. */
 const MAX_RSS_BYTES = 400 * 1024 * 1024
 /**
- * So is one that has done as many jobs, of which most pages have one: with time its allocator keeps more of what it
- * cannot give back, a third more after 1,000 pages. Another one costs 0.2 s of CPU until it is warm, a twentieth of
- * what 200 pages take.
+ * After this many jobs, mostly one per page, it is replaced as well: with time its allocator keeps more memory that it
+ * cannot give back, a third more after 1,000 pages. A new one costs 0.2 s of CPU until it is warm, a twentieth of what
+ * 200 pages take.
  */
 const MAX_JOBS = 200
 /** At its deadline a hook gets an abort signal; if it ignores that, the host is killed this much later. */
@@ -36,8 +36,8 @@ const ABORT_GRACE_MS = 1_000
 const LEAVE_MS = 2_000
 
 /**
- * How often a long job is checked. Each check publishes what has ended, as copies, because hooks that follow may look
- * at the originals: fewer checks are cheaper on a busy machine.
+ * How often a long job is checked. Each check publishes the results of ended hooks, as copies, because later hooks may
+ * read the originals: fewer checks are cheaper on a busy machine.
  */
 const LOOK_MS = 1_000
 
@@ -95,15 +95,15 @@ export class WarmProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
-  /** Can it take another job? */
+  /** Whether it can take another job. */
   get usable(): boolean {
     return !this.#hasExited && this.#child.connected && this.#rssBytes < MAX_RSS_BYTES && this.#jobs < MAX_JOBS
   }
 
   /**
    * Runs hooks as one job and yields their ends in order: in portions while a job takes long, else all at once. A hook
-   * that outlives its deadline, or `signal`, costs the process its life, and is the last one with an end. So is the
-   * hook that is running when `enough` aborts.
+   * that outlives its deadline, or `signal`, costs the process its life, and is the last one with an end. The same goes
+   * for the running hook when `enough` aborts.
    */
   async *run(job: HookJob, signal: AbortSignal, enough: AbortSignal): AsyncGenerator<HostedEnd[], void> {
     const { log, runs } = job
@@ -149,7 +149,7 @@ export class WarmProcess {
     }
   }
 
-  /** Sends a job. @returns what it comes to first, and how to stop listening for that */
+  /** Sends a job. @returns its first outcome, and a function that stops listening for it */
   #begin(
     job: HookJob,
     signal: AbortSignal,
@@ -162,12 +162,12 @@ export class WarmProcess {
     const onGone = () => outcome.resolve('gone')
     const onEnough = () => this.#child.connected && this.#child.send(STOP, () => {})
     this.#child.once('message', onReply)
-    // Not by `exited`, which would keep what each job was answered for as long as the host lives.
+    // Not by `exited`, which would keep the answer to each job for as long as the host lives.
     this.#child.once('exit', onGone)
     signal.addEventListener('abort', onForce)
     enough.addEventListener('abort', onEnough)
     this.#child.send(sentAs(job, this.id), (error) => {
-      if (error) this.kill().catch(outcome.reject) // It died before it took the job; its exit says how.
+      if (error) this.kill().catch(outcome.reject) // It died before it took the job; its exit tells how.
     })
     if (this.#hasExited) onGone()
     if (signal.aborted) onForce()

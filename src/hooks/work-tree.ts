@@ -22,12 +22,12 @@ export class WorkTree {
   readonly work: string
   readonly #page: PublishedPage
   readonly #shown: ShownFiles
-  /** Folders that a job of hooks makes when it writes into them. */
+  /** Folders that a job of hooks creates when it writes into them. */
   readonly #places = new Set<string>()
 
   /**
    * @param confirm called right before files are renamed into place; throws when the page is no longer ours
-   * @param account as whom hooks run, if not as we do: it gets what they write into, until that is published
+   * @param account hooks run as this account, if not as ours: it gets the folders that they write to, until publication
    */
   constructor(root: string, confirm: () => Promise<void> = async () => {}, account?: Account) {
     this.root = root
@@ -36,7 +36,7 @@ export class WorkTree {
     this.#shown = new ShownFiles(this.#page)
   }
 
-  /** Is there nothing but published files? */
+  /** Whether there are only published files. */
   get isReconciled(): boolean {
     return !this.#entries().some(isLeft)
   }
@@ -70,17 +70,17 @@ export class WorkTree {
         await this.#shown.show(entry.name, without.get(entry.name))
   }
 
-  /** Does a `.work` of a dead worker exist? */
+  /** Whether there is a `.work` of a dead worker. */
   get hasLeftovers(): boolean {
     return existsSync(this.work)
   }
 
-  /** Has a plugin published anything? */
+  /** Whether a plugin has published anything. */
   isPublished(plugin: string): boolean {
     return isFolder(join(this.root, plugin))
   }
 
-  /** Has a plugin left a file, published or not? Logs do not count. */
+  /** Whether a plugin has left a file, published or not. Logs do not count. */
   hasFile(plugin: string): boolean {
     const isOutput = (name: string) => !name.startsWith('.') && !name.endsWith('.log')
     return [this.work, this.root].some((place) => {
@@ -112,17 +112,18 @@ export class WorkTree {
   }
 
   /**
-   * The directory for a plugin's hook in a job that nobody else looks into. Where nothing of the plugin is published,
-   * it is made when something is written: folders of hooks that end without a file would cost as much as these.
+   * The directory for a plugin's hook in a job that nobody else looks into. If nothing of the plugin is published, it
+   * is created only when something is written: folders for hooks that end without a file would cost as much as real
+   * ones.
    */
   async placeFor(plugin: string): Promise<string> {
     if (this.#shown.has(plugin)) return await this.restore(plugin)
-    if (this.#page.account) return this.dirFor(plugin) // Above it, all is ours.
+    if (this.#page.account) return this.dirFor(plugin) // Everything above it is ours.
     this.#places.add(plugin)
     return join(this.work, plugin)
   }
 
-  /** Makes the directories of the jobs so far: they tell others who ran. */
+  /** Creates the directories of the jobs so far: they tell others which hooks ran. */
   makePlaces(): void {
     for (const plugin of this.#places) this.dirFor(plugin)
     this.#places.clear()
@@ -139,9 +140,9 @@ export class WorkTree {
   }
 
   /**
-   * Publishes the files of plugins, as a rule copies: later hooks, and siblings that still run, go on in `.work`.
-   * @param move no hook of a user ever had, or will have, access to `.work`: the files themselves may be moved
-   * @param flushed those of the plugins whose files in `.work` are on disk already
+   * Publishes the files of plugins, usually copies: later hooks, and siblings that still run, go on in `.work`.
+   * @param move no user's hook ever had, or will have, access to `.work`: the files themselves may be moved
+   * @param flushed the plugins whose files in `.work` are on disk already
    * @returns for each plugin what was published, or the error that prevented it
    */
   async publish<Plugin extends string>(
@@ -157,8 +158,8 @@ export class WorkTree {
   }
 
   /**
-   * Moves what a failed hook wrote to `.attempts`, where siblings do not see it and people can. What its plugin has
-   * published stays visible; if that is nothing, an empty directory says that the hook was tried.
+   * Moves the files of a failed hook to `.attempts`, hidden from siblings but not from users. What its plugin has
+   * published stays visible; if that is nothing, an empty directory shows that the hook was tried.
    */
   async setAside(plugin: string, attempt: string): Promise<void> {
     const from = join(this.work, plugin)
@@ -173,7 +174,7 @@ export class WorkTree {
     this.dirFor(plugin)
   }
 
-  /** Deletes what a plugin's hooks wrote and have not published. */
+  /** Deletes files of a plugin's hooks that they have not published. */
   async discard(plugin: string): Promise<void> {
     freeze(join(this.work, plugin))
     rmSync(join(this.work, plugin), { recursive: true, force: true })
@@ -181,7 +182,7 @@ export class WorkTree {
     this.dirFor(plugin)
   }
 
-  /** Takes back what a plugin has published, if it has. */
+  /** Withdraws what a plugin has published, if anything. */
   async withdraw(plugin: string): Promise<void> {
     if (!this.isPublished(plugin)) return
     await this.#page.confirm()
@@ -194,23 +195,23 @@ export class WorkTree {
     freeze(this.work)
     takeBack(join(this.root, '.logs'))
     try {
-      rmdirSync(this.work) // Most often nothing is left in it, and this is a quarter of the other's work.
+      rmdirSync(this.work) // Usually it is empty, and this takes a quarter of the time.
     } catch (error) {
-      // At once: a part of it would be taken for all that the hooks which have ended left.
+      // In one step: a part of it would be taken for everything that ended hooks have left.
       if (codeOf(error) !== 'ENOENT') removeAtOnce(this.work, join(this.root, '.publish-.work'))
     }
   }
 
-  /** Has what is published outlast a power cut. The page may have been deleted meanwhile. */
+  /** Makes what is published outlast a power cut. The page may have been deleted meanwhile. */
   async keep(): Promise<void> {
     if (existsSync(this.root)) await flush([this.root])
   }
 
-  /** What is in the folder of the page, if that exists. */
+  /** The content of the page's folder, if it exists. */
   #entries(): Dirent[] {
     return existsSync(this.root) ? readdirSync(this.root, { withFileTypes: true }) : []
   }
 }
 
-/** Was it left by a worker that did not finish? */
+/** Whether a worker that did not finish has left it. */
 const isLeft = ({ name }: Dirent) => /^\.(work$|publish-|replaced-)/.test(name)

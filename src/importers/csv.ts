@@ -7,14 +7,14 @@ import { entryOf, isUrlName } from './fields.ts'
 import { withHead } from './with-head.ts'
 
 const BATCH = 500
-/** So often the rest of a row is read again; after that, its lines are read one by one. */
+/** How often the rest of a row is read again; after that, its lines are read one by one. */
 const DEEPEST = 20
-/** No row is longer, with the text of its page in it. */
+/** The longest row, including the text of its page. */
 const LONGEST_ROW = 32_000_000
 
 /**
- * CSV with a row of names, separated by commas, semicolons or tabs: Pocket, Raindrop, Instapaper, Readwise, or like
- * them. Without names the column with a URL in the first row has them, and the next one titles.
+ * CSV with a row of names, separated by commas, semicolons or tabs, as exported by Pocket, Raindrop, Instapaper,
+ * Readwise and others. Without names, the column with a URL in the first row has the URLs, and the next one the titles.
  */
 export async function* csv(chunks: AsyncIterable<string>): AsyncGenerator<Found[]> {
   const iterator = chunks[Symbol.asyncIterator]()
@@ -24,7 +24,7 @@ export async function* csv(chunks: AsyncIterable<string>): AsyncGenerator<Found[
   const rows = new Rows(options)
   const skipped: Skipped[] = []
   const parser = parse({ ...options, on_skip: into(skipped) })
-  // What goes wrong is thrown to whoever iterates.
+  // Errors are thrown to whoever iterates.
   pipeline(Readable.from(withHead(first.value, iterator)), parser, () => {})
   for await (const row of parser) {
     rows.take(row as Row)
@@ -82,7 +82,7 @@ class Rows {
     else this.#add(record, above + info.lines)
   }
 
-  /** After the last row: what the parser could not read. */
+  /** After the last row: reads what the parser could not. */
   end(skipped: readonly Skipped[], above = 0, depth = 0): void {
     for (const { error, raw } of skipped) {
       const line = above + Number(error?.['lines'] ?? 0)
@@ -118,7 +118,7 @@ class Rows {
   }
 }
 
-/** Does a field go over lines whose quote the parser had to guess the end of? It keeps that quote. */
+/** Whether a field spans lines whose quote the parser had to guess the end of. It keeps that quote. */
 function isTorn(field: string, raw: string): boolean {
   return field.startsWith('"') && field.includes('\n') && !raw.includes(`"${field.replaceAll('"', '""')}"`)
 }

@@ -1,4 +1,4 @@
-/** From here on a number counts smaller units. Milliseconds after that are in the year 5138 as seconds. */
+/** A number from here on counts smaller units. Milliseconds above this would be in the year 5138 as seconds. */
 const FIRST_MS = 1e11
 const FIRST_US = 1e14
 /** Chromium counts microseconds from the year 1601. */
@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000
 
 /**
  * A date as exports write it: seconds, milliseconds or microseconds since 1970, Chromium's microseconds since 1601, ISO
- * 8601 or RFC 822; without a time zone it is in UTC. Undefined for what is none, or impossible for a bookmark.
+ * 8601 or RFC 822; without a time zone it is in UTC. Undefined for anything else, or a date impossible for a bookmark.
  */
 export function dateOf(value: unknown): Date | undefined {
   const text = typeof value === 'string' ? value.trim() : value

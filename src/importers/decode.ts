@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 
-/** So much of a text is looked at to find its encoding. */
+/** How much of a text is read to find its encoding. */
 const HEAD_BYTES = 1_024
 const NEWLINE = 0x0a
 const DECLARED = /^\s*<\?xml[^>]*encoding=["']([\w-]+)|<meta[^>]*charset=["']?([\w-]+)/i
@@ -30,7 +30,7 @@ export async function* decoded(chunks: AsyncIterable<Buffer>): AsyncGenerator<st
       else if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) bytes = bytes.subarray(3)
       fallback = declaredIn(bytes.subarray(0, HEAD_BYTES))
     }
-    // No character is cut: a line ends with a character, and so does every byte of ASCII.
+    // No character is cut: a line ends with a complete character, and so does every ASCII byte.
     const end = decoder ? bytes.length : wholeUntil(bytes)
     rest = bytes.subarray(end)
     if (end > 0) yield textOf(bytes.subarray(0, end))

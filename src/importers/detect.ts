@@ -3,10 +3,10 @@ import { isUrlName } from './fields.ts'
 import type { TextFormat } from './formats.ts'
 
 const SQLITE = 'SQLite format 3\0'
-/** A record of ours, or of ArchiveBox's. */
+/** A record of ours, or of ArchiveBox. */
 const RECORD = /^\{\s*"type"\s*:\s*"[A-Z]/
 
-/** Is this the beginning of a SQLite database? */
+/** Whether this is the beginning of a SQLite database. */
 export function isSqlite(bytes: Buffer): boolean {
   return bytes.subarray(0, SQLITE.length).toString('latin1') === SQLITE
 }
@@ -30,7 +30,7 @@ export function formatOf(text: string): TextFormat {
   return isTable ? 'csv' : 'txt'
 }
 
-/** Is each line an object of its own? One of the first two may be broken; a single one must say what it is. */
+/** Whether each line is a complete object. One of the first two may be broken; a single one must name its type. */
 function isJsonLines(head: string): boolean {
   const [first = '', second = ''] = head.split(/\r?\n/, 2)
   if (second.trim() === '') return RECORD.test(first)

@@ -1,4 +1,4 @@
-/** One entry of a list as it stands there: nothing is checked yet. */
+/** One entry of a list as written: nothing is checked yet. */
 export interface Entry {
   /** '': it has none. */
   readonly url: string
@@ -19,5 +19,5 @@ export interface Broken {
 
 export type Found = Entry | Broken
 
-/** Reads a text that comes in chunks; gives what it finds as it comes, many at a time. */
+/** Reads a text that arrives in chunks; yields what it finds as it goes, many at a time. */
 export type Importer = (chunks: AsyncIterable<string>) => AsyncGenerator<Found[]>

@@ -11,7 +11,7 @@ interface Item {
   readonly depth: number
   readonly line: number
   link: string
-  /** What names the item where it has no link: a permalink, or RDF's subject. */
+  /** Identifies the item if it has no link: a permalink, or RDF's subject. */
   id: string
   title: string
   date: string
@@ -120,7 +120,7 @@ class Items {
     else if (name === 'guid' || name === 'id') item.id ||= text
     else if (name === 'title') item.title ||= text
     else if (name === 'category' || name === 'dc:subject') item.tags.push(text)
-    // When it was published; `updated` only where nothing else is there.
+    // When it was published; `updated` only if there is nothing else.
     else if (['pubDate', 'published', 'dc:date', 'date'].includes(name)) item.date = text
     else if (name === 'updated') item.date ||= text
   }

@@ -5,7 +5,7 @@ import { withScheme } from './scheme.ts'
 /** The fields of one entry by name, from JSON or a row of CSV. */
 export type Fields = Readonly<Record<string, unknown>>
 
-// What the exports call it, the likeliest first; without capitals, blanks and underscores.
+// The names in exports, the likeliest first; without capitals, blanks and underscores.
 const URL_NAMES = ['url', 'uri', 'href', 'link', 'address', 'givenurl', 'resolvedurl', 'sourceurl', 'externalurl']
 const TITLE_NAMES = ['title', 'name', 'resolvedtitle', 'giventitle', 'text']
 const TAG_NAMES = ['tags', 'tagnames', 'labels', 'documenttags', 'keywords']
@@ -25,9 +25,9 @@ const DATE_NAMES = [
   'published',
   'date',
 ]
-/** Where an entry without tags lies stands in for them. */
+/** Fields that stand in for missing tags: where the entry is. */
 const FOLDER_NAMES = ['folder', 'collection']
-/** What services call the folder of what is in none, and browsers those that everybody has. */
+/** Folder names that mean no folder, or that every browser has. */
 const NO_FOLDERS = new Set([
   '',
   'unsorted',
@@ -48,14 +48,14 @@ const NO_FOLDERS = new Set([
 
 export const isUrlName = (name: string) => URL_NAMES.includes(plain(name))
 
-/** The tags that a folder's name stands for: itself, unless it says nothing. */
+/** The tags that a folder's name stands for: itself, unless it means nothing. */
 export function tagsOfFolder(name: string): string[] {
   return NO_FOLDERS.has(name.trim().toLowerCase()) ? [] : [name.trim()]
 }
 
 /**
- * An entry from its fields, whichever service wrote them. One whose URL lies within its `content` (Karakeep) has it
- * from there.
+ * An entry from its fields, whichever service wrote them. If the URL is inside `content` (Karakeep), it is taken from
+ * there.
  */
 export function entryOf(given: Fields, line?: number): Entry {
   const fields = new Map(Object.entries(given).map(([name, value]) => [plain(name), value]))

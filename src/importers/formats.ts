@@ -1,8 +1,8 @@
 import type { Importer } from './entry.ts'
 
 /**
- * The lists that are read, each by a module that is loaded when such a list comes; `netscape` are bookmarks. How one is
- * told from the others, when nobody says it, is in detect.ts.
+ * The formats of lists, each with a module that is loaded when such a list comes; `netscape` means bookmarks. detect.ts
+ * tells them apart when none is given.
  */
 export const IMPORTERS = {
   txt: async () => (await import('./text.ts')).text,
@@ -15,7 +15,7 @@ export const IMPORTERS = {
   jsonl: async () => (await import('./jsonl.ts')).jsonl,
 } satisfies Readonly<Record<string, () => Promise<Importer>>>
 
-/** A list that is a text. */
+/** A format that is text. */
 export type TextFormat = keyof typeof IMPORTERS
 /** `history` is that of a browser, a SQLite database. */
 export type Format = TextFormat | 'history'

@@ -11,7 +11,7 @@ interface Visit {
   readonly tags: string | null
 }
 
-/** Tags lie in folders of their own, below the one that always has this name. */
+/** Tags are folders, below the one that always has this name. */
 const FIREFOX = `
   select p.url, coalesce(
       (select b.title from moz_bookmarks b where b.fk = p.id and b.title <> '' limit 1), p.title) as title,
@@ -26,8 +26,8 @@ const CHROMIUM = `
   select url, title, last_visit_time as at, null as tags from urls where hidden = 0`
 
 /**
- * The visited pages, and bookmarks, in a browser's history: Firefox's `places.sqlite`, Chromium's `History`. A copy is
- * read, since the browser may be at work. Throws an Error for another database.
+ * The visited pages and bookmarks in a browser's history: Firefox's `places.sqlite`, Chromium's `History`. Reads a
+ * copy, since the browser may be running. Throws an Error for another database.
  */
 export async function* history(file: string): AsyncGenerator<Found[]> {
   const db = copyOfSqlite(file)

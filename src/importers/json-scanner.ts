@@ -4,26 +4,26 @@ import type { Fields } from './fields.ts'
 export const LISTS = new Set(
   ' items bookmarks links children collections entries results data list articles urls'.split(' '),
 )
-/** No entry is longer, the text of its page included. */
+/** The longest entry, including the text of its page. */
 const LONGEST = 32_000_000
-/** So much may stand in an object before its list. */
+/** How much may precede the list in an object. */
 const LONGEST_HEAD = 10_000
 
 export interface JsonVisitor {
-  /** @param above what was said before its list began about the object that the list belongs to */
+  /** @param above the fields of the surrounding object that came before its list */
   value(value: string | Fields, line: number, above: Fields | undefined): void
   broken(why: string, line: number): void
 }
 
-/** A list or an object that is open. */
+/** An open list or object. */
 interface Frame {
   readonly isList: boolean
-  /** Are the values in it entries, or lists of entries? */
+  /** Whether its values are entries, or lists of entries. */
   readonly holdsEntries: boolean
   readonly above?: Fields | undefined
 }
 
-/** An object that is one, unless it turns out to hold a list of them. */
+/** An object that counts as an entry, unless it turns out to hold a list of them. */
 interface OpenEntry {
   readonly begin: number
   readonly depth: number
@@ -39,18 +39,18 @@ interface OpenEntry {
 export class JsonScanner {
   readonly #visitor: JsonVisitor
   #frames: Frame[] = []
-  // Positions are those in `#text`, which begins with what is still needed.
+  // Positions are relative to `#text`, which begins with what is still needed.
   #text = ''
   #at = 0
   #line = 1
   #lineBegin = 0
   #entry: OpenEntry | undefined
-  /** Where the string that is open begins. */
+  /** Where the open string begins. */
   #string: number | undefined
   /** The string that was the last value or name so far. */
   #last: string | undefined
   #name = ''
-  /** After something broken nothing counts before the next line that begins an object. */
+  /** After a syntax error nothing counts before the next line that begins an object. */
   #isLost = false
 
   constructor(visitor: JsonVisitor) {
@@ -138,7 +138,7 @@ export class JsonScanner {
     this.#last = undefined
   }
 
-  /** What the open entry says before the list that begins here. */
+  /** The fields of the open entry before the list that begins here. */
   #head(): Fields | undefined {
     const entry = this.#entry
     if (!entry || this.#at - entry.begin > LONGEST_HEAD) return undefined

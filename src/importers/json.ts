@@ -3,8 +3,8 @@ import { entryOf, type Fields, tagsOfFolder } from './fields.ts'
 import { JsonScanner, LISTS } from './json-scanner.ts'
 
 /**
- * A JSON document with entries in it: Pinboard, wallabag, Karakeep, Linkwarden, JSON Feed, the bookmarks of Firefox and
- * Chromium, or like them.
+ * A JSON document with entries in it: from Pinboard, wallabag, Karakeep, Linkwarden, JSON Feed, the bookmarks of
+ * Firefox and Chromium, and others.
  */
 export async function* json(chunks: AsyncIterable<string>): AsyncGenerator<Found[]> {
   const found: Found[] = []

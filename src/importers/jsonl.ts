@@ -3,7 +3,7 @@ import { entryOf, type Fields } from './fields.ts'
 import { type Line, numberedLines } from './lines.ts'
 import { urlsInLine } from './text.ts'
 
-/** One JSON value a line: records as the list verbs and `export` print them, those of others, or URLs. */
+/** One JSON value per line: records as the list verbs and `export` print them, those of other programs, or URLs. */
 export async function* jsonl(chunks: AsyncIterable<string>): AsyncGenerator<Found[]> {
   for await (const lines of numberedLines(chunks)) yield lines.flatMap(foundIn)
 }
@@ -28,7 +28,7 @@ function entriesIn(value: unknown, line: number): Found[] {
     const list = Array.isArray(urls) ? urls : String(urls ?? '').split('\n')
     return list.filter((url) => typeof url === 'string' && url !== '').map((url) => entryOf({ url, tags }, line))
   }
-  // Other records of a whole export: what they tell is not about a URL of its own.
+  // Other records of a full export: they are not about a URL of their own.
   if (typeof type === 'string' && OTHER_TYPES.has(type)) return []
   return [entryOf(fields, line)]
 }

@@ -1,4 +1,4 @@
-/** No line of a list of URLs is so long; of a longer one the beginning is read. */
+/** The longest line of a list of URLs; only the beginning of a longer one is read. */
 export const LONGEST_LINE = 10_000_000
 
 export interface Line {
@@ -8,7 +8,7 @@ export interface Line {
   readonly number: number
 }
 
-/** The lines of a text, many at a time as they come; their ends may be \n, \r\n or \r. */
+/** The lines of a text, many at a time as they arrive; they may end in \n, \r\n or \r. */
 export async function* numberedLines(chunks: AsyncIterable<string>): AsyncGenerator<Line[]> {
   let line = ''
   let half = ''
@@ -21,7 +21,7 @@ export async function* numberedLines(chunks: AsyncIterable<string>): AsyncGenera
     const text = half + chunk
     // A \r at the end may be half of a line end.
     half = text.endsWith('\r') ? '\r' : ''
-    // What is there of a line is not looked at again.
+    // The known part of a line is not scanned again.
     const [goesOn = '', ...others] = text.slice(0, text.length - half.length).split(/\r\n|\n|\r/)
     line += goesOn.slice(0, LONGEST_LINE - line.length)
     if (others.length === 0) continue
@@ -32,14 +32,14 @@ export async function* numberedLines(chunks: AsyncIterable<string>): AsyncGenera
   yield [lineOf(line)]
 }
 
-/** Tells in which line a character is, of a text that is passed on chunk by chunk. */
+/** Tells the line of a character, in a text that is passed on chunk by chunk. */
 export class LineCounter {
   #chunk = ''
   #begin = 0
   #counted = 0
   #line = 1
 
-  /** The next chunk; what was asked about the one before is forgotten. */
+  /** The next chunk; positions in earlier ones can no longer be asked for. */
   next(chunk: string): void {
     this.at(this.#begin + this.#chunk.length)
     this.#begin += this.#chunk.length
@@ -47,7 +47,7 @@ export class LineCounter {
     this.#counted = 0
   }
 
-  /** @param index of a character, counted from the beginning of the text; not before one that was asked for */
+  /** @param index of a character, counted from the beginning of the text; not before an earlier one */
   at(index: number): number {
     const end = Math.min(index - this.#begin, this.#chunk.length)
     for (;;) {

@@ -6,12 +6,12 @@ import { LineCounter } from './lines.ts'
 import { Nesting, TooDeep } from './nesting.ts'
 
 type Attributes = Readonly<Record<string, string>>
-/** What the text is that comes now. */
+/** The role of the text that follows. */
 type Text = 'title' | 'note' | 'folder' | undefined
 
 /**
  * HTML with links: bookmarks as browsers and services export them (Netscape's format, Pocket's and Instapaper's lists),
- * or any page. An entry without tags of its own has the folder's that it lies in.
+ * or any page. An entry without tags gets those of its folder.
  */
 export async function* markup(chunks: AsyncIterable<string>): AsyncGenerator<Found[]> {
   const links = new Links()

@@ -1,14 +1,16 @@
-/** No bookmarks and no feed are nested so deep, and each further element would cost the parser all those around it. */
+/**
+ * Bookmarks and feeds are never nested this deep, and each further element would cost the parser all those around it.
+ */
 const DEEPEST = 10_000
 
-/** A list that is nested without an end: what was read of it until then counts. */
+/** A list that is nested endlessly: what was read of it until then counts. */
 export class TooDeep extends Error {
   constructor() {
     super(`nested deeper than ${DEEPEST} elements: what comes after that is left out`)
   }
 }
 
-/** How deep a parser is. */
+/** The current depth of a parser. */
 export class Nesting {
   #depth = 0
 

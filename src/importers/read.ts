@@ -10,13 +10,13 @@ import { type Format, IMPORTERS } from './formats.ts'
 import { history } from './history.ts'
 import { withHead } from './with-head.ts'
 
-/** Enough to tell a format. */
+/** Enough to detect a format. */
 const HEAD_BYTES = 65_536
 
 /**
  * Reads the entries of a list, many at a time.
  * @param source the path of a file, or a stream of bytes
- * @param format undefined: found out from its beginning
+ * @param format undefined: detected from its beginning
  */
 export async function* readEntries(source: string | Readable, format: Format | undefined): AsyncGenerator<Found[]> {
   const bytes = typeof source === 'string' ? createReadStream(source) : source
@@ -41,7 +41,7 @@ export async function* readEntries(source: string | Readable, format: Format | u
   yield* importer(withHead(first.value, texts))
 }
 
-/** A history that comes through a pipe: SQLite needs a file. */
+/** A history that arrives through a pipe: SQLite needs a file. */
 async function* spooled(bytes: AsyncIterable<Buffer>): AsyncGenerator<Found[]> {
   const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-stdin-'))
   try {

@@ -1,12 +1,12 @@
 const LABEL = String.raw`[\p{L}\d](?:[\p{L}\d-]*[\p{L}\d])?`
 const NAME = String.raw`localhost|(?:${LABEL}\.)+\p{L}[\p{L}\d-]*|\d{1,3}(?:\.\d{1,3}){3}`
 const HOST = new RegExp(String.raw`^(?:${NAME})\.?(?::\d{1,5})?(?=[/?#]|$)`, 'u')
-/** Most have one, and HOST is slow to compile. */
+/** Most URLs have one, and HOST is slow to compile. */
 const HAS_SCHEME = /^https?:/i
-/** These have no certificate that a browser trusts. */
+/** Hosts without a certificate that browsers trust. */
 const PLAIN_HOST = /^(?:localhost|[\d.]+)(?=[:/?#]|$)/
 
-/** Does this read as a URL whose scheme was left out: `example.com/page`, `localhost:8000`? */
+/** Whether this reads as a URL without its scheme: `example.com/page`, `localhost:8000`. */
 export function lacksScheme(text: string): boolean {
   return !HAS_SCHEME.test(text) && HOST.test(text)
 }

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 
 /**
- * Copies a SQLite database, with what was written lately, and opens the copy with Node's own SQLite: the original may
- * be in use, and even a reader may write beside it. The copy has no name any more, so that nothing stays behind however
- * this process ends.
+ * Copies a SQLite database, with its latest writes, and opens the copy with Node's own SQLite: the original may be in
+ * use, and even a reader may write beside it. The open copy has no name, so that nothing stays behind however this
+ * process ends.
  */
 export function copyOfSqlite(file: string): DatabaseSync {
   const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-sqlite-'))
@@ -17,15 +17,15 @@ export function copyOfSqlite(file: string): DatabaseSync {
       if (statSync(file + end, { throwIfNoEntry: false })?.isFile())
         copyFileSync(file + end, copy + end, constants.COPYFILE_FICLONE)
     const db = openSqlite(copy)
-    db.exec('pragma trusted_schema = off') // What it defines may be a stranger's.
-    tablesOf(db) // Opens all that belongs to it.
+    db.exec('pragma trusted_schema = off') // The schema may be untrusted.
+    tablesOf(db) // Opens everything that belongs to it.
     return db
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** Without Node's remark that its SQLite is experimental. */
+/** Without Node's warning that its SQLite is experimental. */
 function openSqlite(file: string): DatabaseSync {
   const { emitWarning } = process
   process.emitWarning = () => {}
@@ -37,7 +37,7 @@ function openSqlite(file: string): DatabaseSync {
   }
 }
 
-/** The names of its tables: neither views, which may be anything, nor what modules make. */
+/** The names of its tables; without views and virtual tables, which may be anything. */
 export function tablesOf(db: DatabaseSync): Set<string> {
   const rows = db.prepare(`select name from pragma_table_list where schema = 'main' and type = 'table'`).all()
   return new Set(rows.map(({ name }) => String(name)))

@@ -8,7 +8,7 @@ const PAIRS: readonly (readonly [open: string, close: string])[] = [
   ['[', ']'],
 ]
 
-/** Text: one URL a line (its scheme may be missing), or prose with URLs in it; `#` begins a comment. */
+/** Text: one URL per line (its scheme may be missing), or prose with URLs in it; `#` begins a comment. */
 export async function* text(chunks: AsyncIterable<string>): AsyncGenerator<Found[]> {
   for await (const lines of numberedLines(chunks))
     yield lines.flatMap(({ text: line, number }) =>
@@ -16,7 +16,7 @@ export async function* text(chunks: AsyncIterable<string>): AsyncGenerator<Found
     )
 }
 
-/** Any text: what is written as a URL in it, with its scheme or `www.`. */
+/** Any text: everything in it that is written as a URL, with a scheme or `www.`. */
 export async function* prose(chunks: AsyncIterable<string>): AsyncGenerator<Found[]> {
   for await (const lines of numberedLines(chunks))
     yield lines.flatMap(({ text: line, number }) => urlsInProse(line).map((url): Entry => ({ url, line: number })))
@@ -27,8 +27,8 @@ function urlsInProse(line: string): string[] {
 }
 
 /**
- * The URLs of a line: of a word its own, of words that all are URLs each, of prose those with a scheme. A line without
- * any is returned as it is.
+ * The URLs of a line: a word by itself, several words that are all URLs, or, in prose, those with a scheme. A line
+ * without any is returned as it is.
  */
 export function urlsInLine(line: string): string[] {
   const word = /\s/.test(line) ? '' : unwrapped(line)
@@ -40,7 +40,7 @@ export function urlsInLine(line: string): string[] {
   return found.length > 0 ? found : [line]
 }
 
-// A run at an end begins where it begins: tried from each of its characters, a long one takes the square of the time.
+// Matches a run at an end only from its beginning: tried from each of its characters, a long one takes quadratic time.
 const AT_END = /(?<!["'>`\u201c\u201d\u2018\u2019\u00bb,;])["'>`\u201c\u201d\u2018\u2019\u00bb,;]+$/
 
 /** A word without the quotes, brackets and commas around it. */
@@ -49,7 +49,7 @@ function unwrapped(word: string): string {
   return inner === word ? word.replace(/(?<![,;])[,;]+$/, '') : inner.replace(AT_END, '')
 }
 
-/** A URL in prose without what ends the sentence or closes the bracket around it. */
+/** A URL in prose, without the end of the sentence or the closing bracket around it. */
 function withoutEnd(url: string): string {
   let end = url.length
   const excess = PAIRS.map(([open, close]) => ({ close, left: url.split(close).length - url.split(open).length }))

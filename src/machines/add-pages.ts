@@ -20,7 +20,7 @@ export async function addCrawlWithPages(db: Database, crawl: NewCrawl): Promise<
 }
 
 /**
- * Makes a crawl and its pages, paused: nothing is archived of them until they are resumed.
+ * Creates a crawl and its pages, paused: nothing is archived until they are resumed.
  * @returns the crawl's id
  */
 export async function addPausedPages(db: Database, crawl: NewCrawl, id = uuidv7()): Promise<string> {

@@ -16,10 +16,10 @@ import type { FinalStatus } from './results.ts'
 import { snapshotMachine } from './snapshot.ts'
 import type { Verdict } from './verdict.ts'
 
-// Pages that somebody else archived: their rows begin at their end. Ids are made from the originals', so that whoever
-// begins again finds what is here already.
+// Pages that another program archived: their rows start in their final state. Ids are derived from the originals', so
+// that a repeated import finds what is here already.
 
-/** An id that is always the same for the same original, in the order of time like all ids. */
+/** An id that is always the same for the same original, ordered by time like all ids. */
 export function adoptedId(key: string, at: Date): string {
   const time = at.getTime().toString(16).padStart(12, '0')
   const hash = createHash('sha256').update(`archivebox ${key}`).digest('hex')
@@ -73,10 +73,10 @@ export interface AdoptedResult extends Pick<ResultOfPage, 'plugin' | 'hook_name'
   readonly end: Date
 }
 
-/** Where a page is that was adopted: its folder below the data dir, and its crawl. */
+/** Where an adopted page is: its folder below the data dir, and its crawl. */
 export type PlaceOfPage = Pick<SnapshotRow, 'output_dir' | 'crawl_id'>
 
-/** Those of these pages that are here, by their ids. */
+/** Those of these pages that are here already, by their ids. */
 export async function adoptedAmong(db: Database, ids: readonly string[]): Promise<Map<string, PlaceOfPage>> {
   const { rows } = await sql<PlaceOfPage & { id: string }>`
     select id, output_dir, crawl_id from snapshot where id = any(${ids}::uuid[])`.execute(db)
@@ -133,7 +133,7 @@ async function adoptResult(tx: Database, pageId: string, result: AdoptedResult):
   await sql`with ${bornRows(archiveResultMachine, birth)} select from adopted`.execute(tx)
 }
 
-/** For rows that are here from an earlier beginning. */
+/** For rows that are here from an earlier import. */
 const UNLESS_HERE = { onConflict: 'on conflict do nothing' }
 
 const bytesOf = (files: AdoptedResult['files']) => Object.values(files).reduce((sum, { size }) => sum + size, 0)

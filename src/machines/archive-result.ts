@@ -7,7 +7,7 @@ const numberOf = <const Name extends 'HOOK_RETRY_SECONDS' | 'HOOK_RETRIES'>(sett
   ...{ setting, standard: SETTINGS[setting].standard },
 })
 
-/** An attempt that ended before its start was written began then. */
+/** An attempt that ended before its start was written began at that moment. */
 const BEGUN = 'coalesce(work.start_ts, now())'
 
 const OPEN = {
@@ -29,10 +29,10 @@ const ENDED = {
 /**
  * One attempt of one hook on one snapshot. `interrupt` is an end that was not the hook's fault: a drain, a takeover, a
  * dead worker. `backoff` is an attempt that failed temporarily: when its page is due again it becomes `failed`, and
- * another attempt is queued beside it. An attempt that ended before its start had to be recorded goes from `queued`
- * straight to its end, or was interrupted before. One that is started again goes on in another process. A final attempt
- * is repeated when what its hook worked on is gone (`repeatResults`); a person who retries a page queues a new one
- * beside it.
+ * another attempt is queued beside it. An attempt that ended before its start was recorded goes from `queued` straight
+ * to its end, or was interrupted before. One that is started again continues in another process. A final attempt is
+ * repeated when what its hook worked on is gone (`repeatResults`); a person who retries a page queues a new one beside
+ * it.
  */
 export const archiveResultMachine = defineMachine({
   name: 'archive_result',
@@ -62,7 +62,7 @@ export interface HookRetries {
   readonly waitMs: (before: number) => number
 }
 
-/** The numbers of `backoff`, as the settings of a crawl say; the delay doubles, up to an hour. 0 seconds: at once. */
+/** The numbers of `backoff`, from the settings of a crawl; the delay doubles, up to an hour. 0 seconds: at once. */
 export function hookRetries(settings: Texts): HookRetries {
   const { afterSeconds, most } = archiveResultMachine.states.backoff.again
   const wait = { baseMs: 1_000 * readSetting(afterSeconds.setting, settings), maxMs: RETRY.maxMs }

@@ -1,6 +1,5 @@
 /**
- * The causes as people read them, and the ways in which hooks, programs and systems report them. The first match
- * counts.
+ * The causes in words for users, and the ways in which hooks, programs and systems report them. The first match counts.
  */
 const CAUSES: readonly (readonly [RegExp, string | ((found: RegExpExecArray) => string)])[] = [
   [/^given up: (\d+) attempts/, ([, times]) => `gave up: its worker died ${times} times`],
@@ -47,10 +46,10 @@ export function causeOf(plugin: string, output: string): string {
 
 const UNREACHABLE =
   /^(?:HTTP \d|no HTTP answer|connection |host |name lookup |network |certificate |TLS |too many redirects)/
-/** The page may not be asked for. */
+/** The page must not be requested. */
 const FORBIDDEN = /^robots\.txt$|_PER_HOST\)$/
 
-/** Does this cause concern reaching the page, or asking for it, so that every hook that requests it meets it? */
+/** Whether this cause is about reaching or requesting the page, so that every hook that requests it meets it. */
 export const isUnreachable = (cause: string): boolean => UNREACHABLE.test(cause) || FORBIDDEN.test(cause)
 
 /** The output of a hook whose input from another plugin is missing. */
@@ -62,7 +61,7 @@ export const alike = (cause: string, plugin: string) => `${cause}, as ${plugin} 
 
 const OLD_WORDS = /^no (?:headers\/headers\.json|html\/output\.html) to read$/
 
-/** Is this output a mere consequence of another hook's failure? Knows the wording of earlier versions, too. */
+/** Whether this output is a mere consequence of another hook's failure. Knows the wording of earlier versions, too. */
 export function isConsequence(output: string): boolean {
   return /^needs \S+, which /.test(output) || /, as \S+ found$/.test(output) || OLD_WORDS.test(output)
 }

@@ -20,7 +20,7 @@ type RowsAndFiles = Pick<Home, 'db' | 'dataDir'>
 
 type Event = 'pause' | 'resume' | 'seal'
 
-// What people do to crawls and snapshots: events from outside. The worker of such a row loses its claim, records
+// Commands of users on crawls and snapshots: events from outside. The worker of such a row loses its claim, records
 // nothing more, and ends its hooks when it notices, at its next step; a new owner of the row ends it first
 // (endFormerWorkers).
 

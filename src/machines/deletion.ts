@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { attemptName, HOSTED_LOG } from '../base/attempt-paths.ts'
+import { CRAWL_WACZ, PAGE_WARC } from '../base/crawl-wacz.ts'
 import { AppError } from '../base/errors.ts'
 import { Removal } from '../base/removal.ts'
 import { removeEnds } from '../base/row-log.ts'
-import { CRAWL_WACZ } from '../base/wacz/crawl-wacz.ts'
 import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { isThere } from '../db/is-there.ts'
@@ -21,8 +21,8 @@ import { waitForRelease } from './wait-for-release.ts'
 // data dir (reconcileDeletions).
 
 /**
- * The key of the advisory lock that admits one deletion at a time per database, so that nobody reconciles one that is
- * under way; the number is arbitrary.
+ * The key of the advisory lock that admits one deletion at a time per database, so that nobody reconciles one in
+ * progress; the number is arbitrary.
  */
 const LOCK = 7_241_202
 
@@ -30,8 +30,8 @@ const LOCK = 7_241_202
 const BATCH = 500
 
 /**
- * Deletes a crawl with its snapshots, their results and all their files. A worker that has it loses it first, and is
- * waited for. Throws AppError, and deletes nothing, when the worker does not release it in time, or when the files lie
+ * Deletes a crawl with its snapshots, their results and all their files. Its worker, if any, loses it first, and is
+ * waited for. Throws AppError, and deletes nothing, when the worker does not release it in time, or when the files are
  * behind a symbolic link.
  * @returns false when it no longer existed
  */
@@ -61,7 +61,7 @@ export async function deleteCrawl(home: Home, id: string): Promise<boolean> {
 }
 
 /**
- * The same for one snapshot with its results, and for the WACZ of its crawl, which has the page in it and is made anew
+ * The same for one snapshot with its results, and for the WACZ of its crawl, which contains the page and is made again
  * only when the crawl is worked on again. Pages found through it stay.
  */
 export async function deleteSnapshot(home: Home, id: string): Promise<boolean> {
@@ -105,8 +105,9 @@ export async function deleteResult(home: Home, id: string): Promise<boolean> {
     if (!page || !result) return false
     if (page.claim_token || result.status === 'started')
       throw new AppError(`result ${id}: its page is being worked on`, { hint: `snapshot pause ${page.id}, or later` })
-    for (const path of pathsOf(result)) removal.moveAside(`${page.output_dir}/${path}`)
-    if (result.plugin === 'warc') removal.moveAside(`${page.crawl_dir}/${CRAWL_WACZ}`)
+    const gone = pathsOf(result)
+    for (const path of gone) removal.moveAside(`${page.output_dir}/${path}`)
+    if (gone.includes(PAGE_WARC)) removal.moveAside(`${page.crawl_dir}/${CRAWL_WACZ}`)
     for (const { id: other, paths } of brokenLinks(rows.filter((row) => row !== result))) {
       for (const path of paths) removal.moveAside(`${page.output_dir}/${result.plugin}/${path}`)
       await sql`update archive_result set output_files = output_files - ${paths}::text[] where id = ${other}`.execute(
@@ -124,7 +125,7 @@ export async function deleteResult(home: Home, id: string): Promise<boolean> {
   })
 }
 
-/** Puts back or removes what a crash left aside, unless a deletion is under way. */
+/** Puts back or removes what a crash left aside, unless a deletion is in progress. */
 export async function reconcileDeletions(home: Home): Promise<void> {
   if (Removal.begun(home.dataDir).length === 0) return
   await home.db.transaction().execute(async (tx) => {
@@ -133,7 +134,7 @@ export async function reconcileDeletions(home: Home): Promise<void> {
   })
 }
 
-/** The same, for whoever has the lock. */
+/** The same, for the holder of the lock. */
 async function settleRemovals(tx: Database, { dataDir }: Home): Promise<void> {
   for (const removal of Removal.begun(dataDir)) {
     const [, table, id] = NAME.exec(removal.name) ?? []
@@ -156,9 +157,9 @@ async function deleteRow(
   try {
     const deleted = await transact(home.db, async (tx, again) => {
       await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx)
-      if (removal) await settleRemovals(tx, home) // Of the try before.
+      if (removal) await settleRemovals(tx, home) // Of the previous try.
       removal = new Removal(home.dataDir, `${table}.${id}`)
-      // It took effect, and its answer was lost.
+      // It took effect, but its answer was lost.
       if (again && !(await isThere(tx, table, id))) return true
       return await work(tx, removal)
     })

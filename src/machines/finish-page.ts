@@ -16,9 +16,9 @@ export interface FinishedPage {
   readonly now: Date
   /** In the order of the hooks. */
   readonly results: readonly ResultOfPage[]
-  /** Does or did another copy of its URL exist? */
+  /** Whether another copy of its URL exists or existed. */
   readonly isCopied: boolean
-  /** Its own, those that its hooks gave it, too. */
+  /** Its own tags, including those that its hooks gave it. */
   readonly tags: readonly string[]
 }
 
@@ -28,8 +28,8 @@ export const ALL_ENDED = `(
         where r.snapshot_id = work.id and r.status in ('queued', 'started', 'backoff') limit 1) is null`
 
 /**
- * Writes the last changes of a page's results, and reads the page as it is then. Inside a transaction the commit waits
- * for the disk, since nobody would repeat what that writes. Throws ClaimLost.
+ * Writes the last changes of a page's results, and reads the resulting page. Inside a transaction the commit waits for
+ * the disk, since nobody would repeat these writes. Throws ClaimLost.
  */
 export async function finishPage(
   tx: Owner['home']['db'],

@@ -24,7 +24,7 @@ export async function lookUpNow(db: Database, { id }: BinaryRow): Promise<void> 
   await wake(db, { rows: idsOf([id]) })
 }
 
-/** Notes where a missing program is said to be, and makes it due, unless it is claimed. */
+/** Notes the reported place of a missing program, and makes it due, unless it is claimed. */
 export async function hintBinary(db: Database, machineId: string, name: string, abspath: string): Promise<void> {
   const rows = sql`array(select id from "binary" where machine_id = ${machineId} and name = ${name})`
   await wake(db, { rows, set: { abspath: sql`${abspath}` } })

@@ -8,7 +8,7 @@ import { woken } from '../engine/woken.ts'
 
 type Part = RawBuilder<unknown>
 
-/** A text of the engine's, for Kysely. */
+/** A text of the engine, for Kysely. */
 export const woven = (parts: readonly (string | Part)[]): Part =>
   sql.join(
     parts.map((part) => (typeof part === 'string' ? sql.raw(part) : part)),
@@ -25,7 +25,7 @@ export const bornRows = <M extends Machine>(machine: M, birth: Birth<M, Part>): 
 export const wokenRows = <M extends Machine>(machine: M, how: Parameters<typeof woken<M, Part>>[1]): Part =>
   woven(woken(machine, how))
 
-/** Nobody in particular: people, by their commands. */
+/** Nobody in particular: people, through their commands. */
 export const NOBODY = sql`null`
 
 /** The ids, for `rows`. */

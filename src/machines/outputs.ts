@@ -12,8 +12,7 @@ export function outputSize(snapshotId: RawBuilder<unknown>): RawBuilder<number> 
 /**
  * For a statement with `ended` (results with their plugin and its published files: `written` and `standing`, both null
  * for none): `own`, the files and bytes of each. The other results of the plugin keep those of their files that are in
- * place and were not written again: `handed_over` has the rows of those that lost some. No two results may be of one
- * plugin.
+ * place and were not written again: `handed_over` has the rows that lost some. No two results may be of one plugin.
  */
 export function handingOver(snapshotId: string): RawBuilder<unknown> {
   return sql`

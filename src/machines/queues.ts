@@ -115,7 +115,7 @@ export async function forgetAttempts(db: Home['db'], claim: Held): Promise<void>
 
 /**
  * Makes the claims of these processes due again. Only for owners that the operating system has proved dead. Attempts do
- * not count when a newer runner had asked theirs to leave: they did not die of their work.
+ * not count when a newer runner had asked theirs to hand over: they did not die of their work.
  * @param blame whether attempts count otherwise
  * @returns how many rows
  */
@@ -140,7 +140,7 @@ export async function requeueClaimsOf(
 }
 
 /**
- * For rows that were brought from elsewhere, where none of their processes runs: closes the rows of those, and makes
+ * For rows that were brought from elsewhere, where none of their processes runs: closes the rows of these, and makes
  * all claims due again.
  */
 export async function settleRestored(tx: Home['db']): Promise<void> {
@@ -159,7 +159,7 @@ export const isOurs = ({ home, term }: Owner, { id, token }: SnapshotClaim) => s
   id = ${id} and claim_token = ${token}
   and exists (${woven(currentTerm(sql`${home.dataDirId}`, sql`${term}`))})`
 
-/** The fence before what no statement can guard: throws ClaimLost unless the claim and the term are still valid. */
+/** The fence before actions that no statement can guard: throws ClaimLost unless claim and term are still valid. */
 export async function confirmSnapshot(owner: Owner, claim: SnapshotClaim): Promise<void> {
   const { db } = owner.home
   const select = sql`select 1 from snapshot where ${isOurs(owner, claim)}`

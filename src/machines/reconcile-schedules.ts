@@ -8,8 +8,9 @@ import { crawlMachine } from './crawl.ts'
 import { snapshotMachine } from './snapshot.ts'
 
 /**
- * A new leader repairs rows that no crash leaves so, but manual changes or a restored backup may: open rows without a
- * schedule become due, paused ones wait again, and a crawl that was released as idle over such a page becomes due.
+ * A new leader repairs rows in states that no crash leaves, but manual changes or a restored backup may: open rows
+ * without a schedule become due, paused ones wait again, and a crawl that was released as idle over such a page becomes
+ * due.
  * @returns how many
  */
 export async function reconcileSchedules(db: Database): Promise<number> {

@@ -8,9 +8,9 @@ import { lockCrawlsAbove, pagesOf, type RetryRequest, retry } from './retry.ts'
 import { snapshotMachine } from './snapshot.ts'
 
 /**
- * Makes sure that these rows are worked on now: retries what is sealed, resumes what is paused, makes postponed rows
- * due. Rows that a worker has are left to it.
- * @returns the existing crawls that they belong to, and those among them that are adopted, which are left as they are
+ * Makes sure that these rows are worked on now: retries sealed ones, resumes paused ones, makes postponed ones due.
+ * Rows that a worker has are left to it.
+ * @returns the existing crawls that they belong to, and the adopted ones among them, which are left unchanged
  */
 export async function requeue(
   db: Database,
@@ -22,7 +22,7 @@ export async function requeue(
   await resumeSnapshots(db, snapshots)
   return await transact(db, async (tx) => {
     const concerned = await lockCrawlsAbove(tx, rows)
-    // Without those that are sealed, of which a crawl may have a million.
+    // Without sealed ones, of which a crawl may have a million.
     const pages = sql`array(
       select id from snapshot
       where (id = any(array(${pagesOf(rows)})) or crawl_id = any(${crawls}::uuid[]))

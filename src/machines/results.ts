@@ -43,7 +43,7 @@ export const owned = (owner: Owner, claim: SnapshotClaim) => sql`
 
 /**
  * For a statement: moves results of one page along their edges, all or none, guarded by the page's claim (`mine`) and
- * the term. `moved` and `handed_over` have the rows that it changes, as they are then. One that is already `started`
+ * the term. `moved` and `handed_over` have the rows that it changes, in their new state. One that is already `started`
  * only gets its new process. No two may be of one plugin.
  */
 export const moving = (owner: Owner, claim: SnapshotClaim, changes: readonly ResultChange[]) => sql`
@@ -100,7 +100,7 @@ export function requireWritten(
   if (lost) throw new ClaimLost(`archive_result ${lost.result.id}: ${lost.event}`)
 }
 
-/** Where an event of a result leads, from either state in which it is open. */
+/** The target of an event of a result, from either state in which it is open. */
 const targetOf = (event: ResultChange['event']): State<Results> => archiveResultMachine.states.started.on[event]
 
 /**
@@ -150,7 +150,7 @@ const FINAL = finalStates(archiveResultMachine)
 /** A status in which an attempt has ended for good. */
 export type FinalStatus = Exclude<ResultStatus, LiveState<Results>>
 
-/** Has this attempt ended for good? */
+/** Whether this attempt has ended for good. */
 export const isFinal = <Row extends Pick<ResultRow, 'status'>>(
   row: Row,
 ): row is Row & { readonly status: FinalStatus } =>

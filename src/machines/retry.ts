@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from '../db/database.ts'
+import { meaningsIn } from '../db/meanings.ts'
 import type { ResultOfPage } from '../db/results.ts'
 import { transact } from '../db/retry.ts'
 import type { Outcome, ResultStatus } from '../db/tables.ts'
@@ -15,12 +16,13 @@ import { CANCELLED } from './verdict.ts'
 export interface RetryRequest {
   readonly crawls?: readonly string[]
   readonly snapshots?: readonly string[]
-  /** Each the latest attempt of its hook. */
+  /** Each is the latest attempt of its hook. */
   readonly results?: readonly string[]
   /**
-   * Of crawls and pages, only what failed: every hook of a page without a copy; of a page with a copy, the hooks that
-   * failed or that another failure or a cancellation kept from running. Without this: every hook without output. Either
-   * way, pages that were never started are, and every hook of a page of which but a part came: the others worked on it.
+   * Of crawls and pages, only failures: every hook of a page without a copy; of a page with a copy, the hooks that
+   * failed or that another failure or a cancellation kept from running. Without this: every hook without output. In
+   * both cases also pages that were never started, and every hook of a page that was received only in part: the others
+   * used it.
    */
   readonly failed?: boolean
   /** Of crawls and pages, only the hooks of these plugins. */
@@ -47,16 +49,16 @@ export interface Retried {
   readonly snapshots: number
   /** The crawls that were sealed. */
   readonly crawls: string[]
-  /** The crawls that were left as they are: another program archived their pages. */
+  /** The crawls that were left unchanged: another program archived their pages. */
   readonly adopted: string[]
 }
 
 /**
  * Queues another attempt for hooks of sealed pages; earlier attempts stay, with those of their files that are not made
- * again. The hashes are computed again, too, for what is written. Pages and crawls that were sealed before anything ran
- * are started. This is a person's way out of a final state. Adopted crawls are left out: today's pages would take the
- * place of copies that nobody can make again. Repeated because its answer was lost, it finds nothing sealed any more,
- * and tells less than was done.
+ * again. The hashes are computed again, too. Pages and crawls that were sealed before anything ran are started. This is
+ * a person's way out of a final state. Adopted crawls are left out: today's pages would replace copies that nobody can
+ * make again. If it is repeated because its answer was lost, it finds nothing sealed any more, and reports less than
+ * was done.
  */
 export async function retry(db: Database, request: RetryRequest): Promise<Retried> {
   const { crawls = [], snapshots = [], results = [], failed = false, plugins } = request
@@ -84,7 +86,10 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
         (plugins?.includes(row.plugin) ?? true))
     const again = rows.filter(isWanted)
     const pages = new Set(again.map((row) => row.snapshot_id))
-    const hashes = rows.filter((row) => row.plugin === 'hashes' && pages.has(row.snapshot_id) && !again.includes(row))
+    const meanings = await meaningsIn(tx)
+    const hashes = rows.filter(
+      (row) => meanings.of(row.plugin).hashes && pages.has(row.snapshot_id) && !again.includes(row),
+    )
     const attempts = await queueAttempts(tx, again)
     await queueAttempts(tx, hashes)
     for (const id of plugins ? [] : await neverBegun(tx, sql`${within} and ${own}`)) pages.add(id)
@@ -108,7 +113,7 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
   })
 }
 
-/** What is kept of a body that broke off (`verdict.ts`). */
+/** Part of a truncated body is kept (`verdict.ts`). */
 const IS_TRUNCATED = sql`(r.status = 'failed' and r.output_json -> 'truncated' is not distinct from 'true')`
 
 type Named = Required<Pick<RetryRequest, 'crawls' | 'snapshots' | 'results'>>
@@ -130,7 +135,7 @@ export async function lockCrawlsAbove(tx: Database, named: Named): Promise<strin
   )
 }
 
-/** Must this hook run again for its page to be archived? */
+/** Whether this hook must run again for its page to be archived. */
 function isLost({ outcome, status, output_str }: Attempt): boolean {
   if (outcome === 'archived') return false
   const wasKept = status === 'skipped' && (isConsequence(output_str) || output_str === CANCELLED)

@@ -2,8 +2,8 @@ import { defineMachine } from '../engine/machine.ts'
 import { CLAIMED_ROWS } from './claimed-rows.ts'
 
 /**
- * URLs that are archived again and again. A leader claims a schedule when it is due, adds a crawl, and moves it on to
- * its next moment in the same transaction (`scheduled-crawls.ts`). It goes on until somebody pauses or removes it.
+ * URLs that are archived regularly. A leader claims a schedule when it is due, adds a crawl, and moves it on to its
+ * next moment in the same transaction (`scheduled-crawls.ts`). It goes on until somebody pauses or removes it.
  */
 export const scheduleMachine = defineMachine({
   name: 'schedule',

@@ -23,8 +23,8 @@ type Claim = Claimed<typeof scheduleMachine, 'active', ScheduleRow>
 
 /**
  * Handles the due moment of a claimed schedule and releases it until its next one, in one transaction: after a kill
- * either nothing has happened or all of it. Several moments that nobody was there for are one, the first of them.
- * Undefined: it was not due yet.
+ * either nothing has happened or all of it. Several missed moments count as one, the first of them. Undefined: it was
+ * not due yet.
  */
 export async function handleMoment(
   db: Database,
@@ -33,7 +33,7 @@ export async function handleMoment(
 ): Promise<Moment | undefined> {
   return await transact(db, async (tx) => {
     const { row } = claim
-    // Somebody may have it run at this moment: whoever comes second sees the crawl of the first.
+    // Somebody may run it at this very moment: whoever comes second sees the crawl of the first.
     await lockSchedules(tx, [row.id])
     const now = await databaseNow(tx)
     const own = queue.on(kyselySql(tx))
@@ -60,7 +60,7 @@ async function momentOf(tx: Database, row: ScheduleRow, now: Date): Promise<Mome
 
 /**
  * Adds a crawl now, whatever is due when.
- * @returns for each schedule that is there its crawl, or the sentence that says why there is none
+ * @returns for each existing schedule its crawl, or a sentence about why there is none
  */
 export async function runSchedules(
   db: Database,

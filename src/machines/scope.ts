@@ -9,7 +9,7 @@ export interface WorkScope {
   readonly crawlIds?: readonly string[]
   /** Only these snapshots, and of crawls only what they need. */
   readonly snapshotIds?: readonly string[]
-  /** Rows of these kinds are left alone. Excluding crawls excludes their snapshots, too. */
+  /** Rows of these kinds are not worked on. Excluding crawls excludes their snapshots, too. */
   readonly exclude?: readonly WorkKind[]
 }
 
@@ -19,7 +19,9 @@ export interface Condition {
   readonly values: readonly unknown[]
 }
 
-/** Always holds: the first rows are found along an index, whatever the planner knows of the table (migration 0033). */
+/**
+ * Always true: makes the planner find the first rows along an index, whatever it knows of the table (migration 0033).
+ */
 export const IN_INDEX_ORDER: Condition = { text: () => 'in_index_order()', values: [] }
 
 /** All of these conditions. */
@@ -67,12 +69,12 @@ export function snapshotsWithin({ snapshotIds }: WorkScope): Condition {
   return snapshotIds ? { text: (first) => `work.id = any($${first}::uuid[])`, values: [snapshotIds] } : IN_INDEX_ORDER
 }
 
-/** Does the scope contain all pages of a crawl? */
+/** Whether the scope contains all pages of a crawl. */
 export function allPagesWithin(scope: WorkScope): boolean {
   return scope.snapshotIds === undefined && !excludes(scope, 'snapshot')
 }
 
-/** Does a crawl that we have claimed still need work within the scope? */
+/** Whether a crawl that we have claimed still needs work within the scope. */
 export async function isWithin(db: Database, scope: WorkScope, crawlId: string): Promise<boolean> {
   const within = crawlsWithin(scope)
   const text = `select 1 from crawl work where work.id = $1 and ${within.text(2)}`

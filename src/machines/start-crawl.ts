@@ -10,10 +10,10 @@ import { idsOf, movedRows } from './moved.ts'
 import type { CrawlClaim, crawlQueue, Owner } from './queues.ts'
 
 /**
- * Starts a crawl of a few plain URLs, as most are: it becomes `started`, and has its pages, by one statement.
+ * Starts a crawl of a few plain URLs, like most: it becomes `started`, and gets its pages, by one statement.
  * @param isRelaxed its commit does not wait for the disk: the first write on a page does, before anybody acts on this
- * @returns undefined: it has limits, tags, or a list that its row has no room for; or its list was read before; or the
- *   claim is lost
+ * @returns undefined: it has limits, tags, or a list that does not fit into its row; or its list was read before; or
+ * the   claim is lost
  */
 export async function startAtOnce(
   { home, processId }: Owner,
@@ -47,7 +47,7 @@ export async function startAtOnce(
   })
 }
 
-/** The pages of a part of a crawl's list that its patterns let in. */
+/** The pages of a part of a crawl's list that its patterns allow. */
 export function wantedPages(
   part: ListPart,
   { url_allowlist: allow = '', url_denylist: deny = '' }: CrawlConfig,

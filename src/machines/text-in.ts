@@ -1,12 +1,12 @@
 import { closeSync, existsSync, readSync } from 'node:fs'
 import { openFile } from '../base/inside.ts'
 
-/** More of a file is not read. */
+/** The most that is read of a file. */
 const MOST_BYTES = 1_048_576
 
-/** The beginning of a file that a plugin has published, as text; undefined: there is none. No link is followed. */
+/** The beginning of a file that a plugin has published, as text; undefined: there is none. Follows no link. */
 export function textIn(file: string, most = MOST_BYTES): string | undefined {
-  // Most pages have few of them: an error costs more than to ask.
+  // Most pages have few of them, and an error costs more than a check.
   if (!existsSync(file)) return undefined
   const fd = openFile(file)
   if (fd === undefined) return undefined

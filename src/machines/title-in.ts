@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Meanings } from '../base/makes.ts'
 import { textIn } from './text-in.ts'
 
-/** A title is a line, of which so many characters are kept. */
+/** How many characters are kept of a title, which is one line. */
 const MOST_CHARS = 512
 
 /**

@@ -22,11 +22,11 @@ export const CANCELLED = 'cancelled'
  * The verdict on a page from the latest result of each of its hooks.
  *
  * `archived`: there is a copy, and nothing that was requested failed · `partial`: there is a copy, but something failed
- * · `failed`: there is no copy, or only one of an error page. When no hook was to make a copy, any output takes its
- * place; and where there is nothing to find, an answer does. Skipped hooks, and those without results, are no failures;
- * but a page of which nothing is kept is `failed`.
+ * · `failed`: there is no copy, or only one of an error page. When no hook was meant to make a copy, any output counts
+ * as one; and where there is nothing to find, an answer does. Skipped hooks, and those without results, are no
+ * failures; but a page of which nothing is kept is `failed`.
  * @param meanings what plugins make
- * @param headersStatus the HTTP status that a plugin has written down for all
+ * @param headersStatus the HTTP status that a plugin has recorded for all
  */
 export function verdictOn(results: readonly JudgedResult[], meanings: Meanings, headersStatus: number | null): Verdict {
   const inOrder = results.toSorted((a, b) => (a.hook_name < b.hook_name ? -1 : 1))
@@ -54,7 +54,7 @@ export function verdictOn(results: readonly JudgedResult[], meanings: Meanings, 
   }
 }
 
-/** The verdict on a page that has no index of its own, or a plain one. @param why in one line */
+/** The verdict on a page without an index of its own, or with a plain one. @param why in one line */
 export function withoutIndex<V extends Pick<Verdict, 'cause'> & { readonly outcome: Outcome | null }>(
   verdict: V,
   why: string | undefined,
@@ -65,13 +65,13 @@ export function withoutIndex<V extends Pick<Verdict, 'cause'> & { readonly outco
 const isEmptyAnswer = ({ output_str, output_json }: JudgedResult) =>
   output_str.startsWith('an empty answer') || (output_json as { empty?: unknown } | null)?.empty === true
 
-/** A body that broke off failed, and what is kept of it is a copy all the same. */
+/** A truncated body counts as failed, and what is kept of it is a copy all the same. */
 const isKept = (result: JudgedResult) => result.has_files && (result.status === 'succeeded' || isTruncated(result))
 
 const isTruncated = ({ status, output_json }: JudgedResult) =>
   status === 'failed' && (output_json as { truncated?: unknown } | null)?.truncated === true
 
-/** The first failure, else that the rest was cancelled. */
+/** The first failure; otherwise, that the rest was cancelled. */
 function causeIn(inOrder: readonly JudgedResult[]): { readonly plugin?: string; readonly cause: string | null } {
   const failures = inOrder.filter(({ status }) => status === 'failed')
   const first = failures.find(({ output_str }) => !isConsequence(output_str)) ?? failures[0]

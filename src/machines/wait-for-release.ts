@@ -13,8 +13,8 @@ const RELEASE_MS = 30_000
 const LOOK_MS = 100
 
 /**
- * Waits until the hooks have ended that were running for something when it was taken from its owner. Throws AppError
- * when some still run after half a minute.
+ * Waits for the end of hooks that were running for something when it was taken from its owner. Throws AppError when
+ * some still run after half a minute.
  * @param processes condition on `process p`: the processes concerned
  * @param snapshots condition on `snapshot s`: the snapshots whose running hooks are concerned, too
  */
@@ -27,8 +27,8 @@ export async function waitForRelease(
   for (const end = performance.now() + RELEASE_MS; ; ) {
     const rows = await withRetry(home.db, async () => {
       const ids = (await presentRows(home)).map(({ id }) => id)
-      // A process that a worker has announced may run already: the worker writes the identity of a hook that has run
-      // for a moment.
+      // A process that a worker has announced may be running already: the worker writes the identity of a hook once it
+      // has run for a moment.
       const found = await sql<{ pid: number | null }>`
       select p.pid from process p where (p.id = any(${ids}::uuid[]) or p.status = 'starting'
         and p.parent_id = any(${ids}::uuid[])) and (${processes} or p.id in (

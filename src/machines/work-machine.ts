@@ -2,8 +2,8 @@ import { defineMachine } from '../engine/machine.ts'
 import { CLAIMED_ROWS } from './claimed-rows.ts'
 
 /**
- * What a crawl and a page have in common: a worker claims the row, starts it, and seals it when nothing of it is open.
- * People pause, resume and seal it from outside.
+ * What a crawl and a page have in common: a worker claims the row, starts it, and seals it when none of its work is
+ * open. People pause, resume and seal it from outside.
  * @param name of the graph and of its table
  * @param attempts claims in a row without progress after which it is sealed with what it has
  */

@@ -6,7 +6,7 @@ import { crawlName } from './model/crawl-name.ts'
 import { pageList } from './page-list.ts'
 import type { Place } from './place.ts'
 
-/** Crawls that are seen at once; the others by a click. */
+/** How many crawls are shown at once; the others open by a click. */
 const CRAWLS_SHOWN = 4
 
 /** The top of the archive: its crawls, newest first, and a list of all of its pages. */
@@ -40,7 +40,7 @@ ${standing(crawl)} ${time(crawl.createdAt)}</li>
 `
 }
 
-/** How far it is while it runs, and how it went. */
+/** Its progress while it runs, and its outcome. */
 function standing({ status, sealed, pages, partial, failed }: ArchiveCrawl): Html {
   const badge = (outcome: 'archived' | 'partial' | 'failed', count: number) =>
     count === 0 ? html`` : html`<span class="badge ${outcome}">${number(count)} ${outcome}</span> `

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { asset } from '../base/package-root.ts'
 
-/** Where the stylesheet and the script of the pages lie, relative to the top of the archive. */
+/** The paths of the stylesheet and the script of the pages, relative to the top of the archive. */
 export interface PageAssets {
   readonly style: string
   readonly script: string
@@ -15,13 +15,13 @@ interface AssetFile {
 }
 
 /**
- * What all pages share. The name of a file says what is in it: pages that an older program wrote keep the files that
- * they were made for.
+ * The files that all pages share. Their names depend on their content: pages that an older program wrote keep the files
+ * that they were made for.
  */
 export function assetFiles(): { readonly style: AssetFile; readonly script: AssetFile } {
   known ??= {
     style: read('pages.css', asset('pages', 'pages/assets')),
-    // It is bundled: the sources have it from the build, too.
+    // It is bundled: even the sources use it from the build.
     script: read('pages.js', asset('pages', '../dist/pages')),
   }
   return known

@@ -1,6 +1,6 @@
 import type { Outcome } from '../db/tables.ts'
 
-/** A copy of a URL, as its other copies name it. */
+/** A copy of a URL, as listed by its other copies. */
 export interface Copy {
   readonly sealedAt: Date
   readonly outcome: Outcome | null
@@ -8,18 +8,18 @@ export interface Copy {
   readonly path: string
 }
 
-/** Where the copies of one URL are listed, relative to the top of the archive. @param urlHash SHA-256, hexadecimal */
+/** The path of the list of a URL's copies, relative to the top of the archive. @param urlHash SHA-256, hexadecimal */
 export function copiesFile(urlHash: string): string {
   return `archive/urls/${urlHash.slice(0, 2)}/${urlHash.slice(2, 32)}.js`
 }
 
-/** The list of the copies of one URL: a script, as the chunks of the index are. */
+/** The list of the copies of one URL: a script, like the chunks of the index. */
 export function copiesText(copies: readonly Copy[]): string {
   const list = copies.map(({ sealedAt, outcome, path }) => [sealedAt.toISOString(), outcome ?? '', path])
   return `copies(${JSON.stringify(list)})\n`
 }
 
-/** The folders of the copies that such a list names; none where it is not one. */
+/** The folders in such a list; none if it is invalid. */
 export function listedCopies(text: string): string[] {
   try {
     const list: unknown = JSON.parse(text.slice(text.indexOf('(') + 1, text.lastIndexOf(')')))

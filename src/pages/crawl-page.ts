@@ -7,13 +7,13 @@ import { crawlName } from './model/crawl-name.ts'
 import { pageList } from './page-list.ts'
 import type { Place } from './place.ts'
 
-/** What whoever shows it knows besides. */
+/** Additional data from whoever shows it. */
 export interface CrawlAround {
-  /** Pages a second. */
+  /** Pages per second. */
   readonly pace?: number | null | undefined
 }
 
-/** How a crawl stands. */
+/** The state of a crawl. */
 export function crawlHead(crawl: CrawlPage, place: Place, { pace = null }: CrawlAround = {}): Html {
   const { counts, status } = crawl
   const name = crawlName(crawl)
@@ -55,7 +55,7 @@ ${crawl.message && html`<p class="cause failed">${foreign(crawl.message)}</p>`}
 }
 
 /**
- * The page of one crawl: how it stands, what failed and why, and its pages. It comes again by itself until the crawl
+ * The page of one crawl: its state, its failures and their causes, and its pages. It reloads by itself until the crawl
  * is finished.
  */
 export function crawlPage(crawl: CrawlPage, place: Place): string {
@@ -74,7 +74,7 @@ ${data({
   return page({ title: crawlName(crawl), kind: 'crawl', body, scripts: chunks.slice(0, 2).map(place.chunk) }, place)
 }
 
-/** How far it is, in colours. */
+/** Its progress, in colours. */
 function meter(counts: CrawlCounts, pages: number, done: number): Html {
   const bar = (outcome: Outcome, from: number) =>
     html`<rect class="${outcome}" x="${from}" width="${counts[outcome]}" height="1"/>`

@@ -7,7 +7,7 @@ import { live } from './layout.ts'
 import type { SnapshotPageResult } from './model/snapshot.ts'
 import type { Place } from './place.ts'
 
-/** What hooks said; those that had nothing to do, as it was or since another one failed, are folded away. */
+/** The results of hooks; those that had nothing to do, or that another failure kept from running, are folded. */
 export function hookTable(results: readonly SnapshotPageResult[], place: Place): Html {
   const last = new Map(results.map((result) => [result.hookName, result]))
   const isIdle = ({ hookName }: SnapshotPageResult) => {
@@ -50,5 +50,5 @@ aria-label="${title}">${name}</a> `
 aria-label="${title}">${name}</a> `
 }
 
-/** The place of a text in a file; browsers go there only in a window of its own. */
+/** A link to a text in a file; browsers follow it only in a new window. */
 const partOf = (text: string) => `#:~:text=${encodeURIComponent(text).replaceAll('-', '%2D')}`

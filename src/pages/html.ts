@@ -1,4 +1,4 @@
-/** Text that is already HTML: put together by `html`, never taken from outside. */
+/** Text that is HTML already: made by `html`, never taken from outside. */
 export class Html {
   readonly text: string
   constructor(text: string) {
@@ -23,7 +23,7 @@ function part(value: Part): string {
   return String(value).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-/** Text of a page that was archived: what it says of its direction (U+202E and its like) ends with it. */
+/** Text of an archived page: its direction marks (U+202E and the like) have no effect beyond it. */
 export function foreign(text: string): Html {
   return html`<bdi>${text}</bdi>`
 }

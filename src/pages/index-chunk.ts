@@ -1,8 +1,8 @@
 import { writeLine } from './index-line.ts'
 import type { IndexEntry } from './model/index-entry.ts'
 
-// A chunk of the archive's index: a script, because a page that was opened from disk can load nothing else, that hands
-// over one text, a line for each page (index-line.ts). The reader is script/.
+// A chunk of the archive's index: a script, because a page that was opened from disk can load nothing else. It passes
+// on one text, with a line for each page (index-line.ts). The reader is script/.
 
 /** Lines by the numbers of their pages. */
 export type ChunkLines = Map<number, string>
@@ -24,7 +24,7 @@ export function chunkLine(entry: IndexEntry): string {
   })
 }
 
-/** One line of plain text: no other separators than blanks, and half of no character. */
+/** One line of plain text: blanks are its only separators, and no character is cut. */
 function flat(text: string): string {
   return text
     .replace(/[\s\p{Cc}]+/gu, ' ')
@@ -38,7 +38,7 @@ export function chunkText(chunk: number, lines: ChunkLines): string {
   return `pages(${chunk},${JSON.stringify(inOrder.join('\n'))})\n`
 }
 
-/** The lines of a chunk that was written before. Throws when it is not whole. */
+/** The lines of a chunk that was written before. Throws when it is incomplete. */
 export function parseChunk(text: string): ChunkLines {
   const found = /^pages\(\d+,(".*")\)\n$/.exec(text)
   if (!found) throw new Error('it is damaged')

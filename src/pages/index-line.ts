@@ -1,4 +1,4 @@
-// A page as a line of the archive's index: what writes it and the script that reads it know its fields from here.
+// A page as a line of the archive's index: its writer and the script that reads it share the fields defined here.
 
 /** An outcome, and the letter that stands for it; '' is none. */
 const LETTERS = { archived: 'a', partial: 'p', failed: 'f', '': '' } as const
@@ -7,14 +7,14 @@ const OUTCOMES: ReadonlyMap<string, Outcome> = new Map([
   ['p', 'partial'],
   ['f', 'failed'],
 ])
-/** Between tags, which do not have it. */
+/** Separates tags, which do not contain it. */
 const BETWEEN_TAGS = '\u001f'
-/** Fields that are read for every page; the others when it is shown, or searched. */
+/** How many fields are read for every page; the others are read when it is shown, or searched. */
 const FIRST = 5
 
 export type Outcome = Exclude<keyof typeof LETTERS, ''>
 
-/** What filters ask of every page. */
+/** The fields of every page that filters use. */
 export interface LineHead {
   readonly number: number
   /** When it was sealed, since 1970. */
@@ -24,7 +24,7 @@ export interface LineHead {
   readonly tags: readonly string[]
 }
 
-/** The rest of it, as text. */
+/** The other fields, as text. */
 export interface LineRest {
   /** Of HTTP; '': none. */
   readonly status: string
@@ -40,7 +40,7 @@ export interface LineRest {
   readonly text: string
 }
 
-/** Its texts have no tab and no line break. */
+/** Its texts contain no tab and no line break. */
 export function writeLine(page: LineHead & LineRest): string {
   const { number, seconds, outcome, crawl, tags, status, cause, path, icon, picture, size, url, title, text } = page
   const head = [number, seconds.toString(36), LETTERS[outcome], crawl, tags.join(BETWEEN_TAGS)]

@@ -5,7 +5,7 @@ import { Html, html } from './html.ts'
 import type { ListData } from './list-data.ts'
 import type { Place } from './place.ts'
 
-/** The list of a page for its script: no text in it can end the element that it is in. */
+/** The list of a page for its script: no text in it can end its element. */
 export function data(value: ListData): Html {
   const json = JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,
@@ -19,17 +19,17 @@ export function time(date: Date): Html {
   return html`<time datetime="${date.toISOString()}">${when(date)}</time>`
 }
 
-/** What an element of a page says that is exchanged while somebody looks. @param id where it has none otherwise */
+/** The attributes of an element that is replaced while the page is open. @param id if it has none otherwise */
 export function live({ isLive }: Pick<Place, 'isLive'>, id?: string): Html {
   return isLive ? html`${id && html` id="${id}"`} data-live` : html``
 }
 
-/** What a page begins its content with: of a served one a link leads here. */
+/** The element around the content: on a served page a link leads here. */
 export function main({ isLive }: Pick<Place, 'isLive'>): Html {
   return isLive ? html`<main id="main" tabindex="-1">` : html`<main>`
 }
 
-/** Where a crawl is. */
+/** The states of a crawl. */
 export const CRAWL_STATUSES: Readonly<Record<WorkStatus, string>> = {
   queued: 'Waiting to begin',
   started: 'Running',
@@ -45,20 +45,20 @@ export function outcomeBadge(outcome: keyof typeof OUTCOMES | null): Html {
 }
 
 export interface Page {
-  /** Of the window; the text of others is plain there. */
+  /** The title of the window; text of untrusted pages is plain there. */
   readonly title: string
   /** What the script makes of it. */
   readonly kind: 'archive' | 'crawl' | 'snapshot' | 'board'
-  /** Does it show HTML of strangers in frames, which its policy rules, too? */
+  /** Whether it shows untrusted HTML in frames, which its policy also controls. */
   readonly showsCopies?: boolean
   readonly body: Html
-  /** What it is to be told of while somebody looks: words, separated by blanks. */
+  /** The topics that it listens to: words, separated by blanks. */
   readonly topics?: string
-  /** Data that it is shown with: scripts, by their links. */
+  /** Scripts with its data, by their links. */
   readonly scripts?: readonly string[]
 }
 
-/** A whole page. */
+/** A complete page. */
 export function page(
   { title, kind, body, topics, scripts = [], showsCopies = false }: Page,
   place: Pick<Place, 'banner' | 'policy' | 'style' | 'script' | 'worker'>,

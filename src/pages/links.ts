@@ -1,9 +1,9 @@
-/** A link to a path: each step of it percent-encoded. */
+/** A link to a path: each of its steps is percent-encoded. */
 export function href(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/')
 }
 
-/** Where a list of pages finds them, and the chunks of the index that it is made of. */
+/** Where a list of pages finds them, and the chunks of the index that it consists of. */
 export interface ListLinks {
   /** The page of a snapshot. @param folder its own, relative to the top of the archive */
   snapshot(folder: string): string

@@ -1,13 +1,13 @@
-/** What a page says of its list of pages, to its script. */
+/** Data of a page about its list of pages, for its script. */
 export interface ListData {
-  /** The way to the top of the archive. */
+  /** The path to the top of the archive. */
   readonly top: string
   /** The chunks of the index that have them, the latest first. */
   readonly chunks: readonly number[]
   readonly total: number
-  /** Of a crawl: its id. */
+  /** The id of the crawl, if it is one. */
   readonly crawl?: string
-  /** Was it unfinished when this was written? Not given: the page does not come again. */
+  /** Whether it was unfinished when this was written. Not given: the page does not reload. */
   readonly live?: boolean
   /** In ms since 1970. */
   readonly writtenAt?: number

@@ -5,14 +5,14 @@ import { meaningsIn } from '../db/meanings.ts'
 import type { WorkStatus } from '../db/tables.ts'
 import { entryOf } from './model/entry.ts'
 
-/** What a list shows of a page whose place is known by its id. */
+/** What a list shows of a page that is found by its id. */
 export interface ListedEntry {
   /** Its id. */
   readonly path: string
   /** When it was sealed, or added, since 1970. */
   readonly seconds: number
   readonly outcome: 'archived' | 'partial' | 'failed' | ''
-  /** In a word, while it has no outcome. */
+  /** A word for its state, while it has no outcome. */
   readonly state: string
   readonly tags: readonly string[]
   /** Of HTTP; '': none. */
@@ -35,7 +35,7 @@ const STATES: Readonly<Record<WorkStatus, string>> = {
   sealed: '',
 }
 
-/** What a list shows of these pages, in whatever state they are. */
+/** What a list shows of these pages, whatever their state. */
 export async function listedEntries(
   { db, dataDir }: Pick<Home, 'db' | 'dataDir'>,
   rows: readonly ListedSnapshot[],

@@ -1,13 +1,13 @@
 /**
- * A piece of a page before it is written as text or drawn as nodes: both escape it by themselves, so that text of
- * strangers never becomes markup.
+ * A piece of a page before it is written as text or drawn as nodes: both escape it, so that untrusted text never
+ * becomes markup.
  */
 export interface Element {
   readonly tag: string
-  /** Without undefined and false ones; true: there, and empty. */
+  /** Undefined and false ones are omitted; true: present, and empty. */
   readonly attributes: Readonly<Record<string, string | number | boolean | undefined>>
   readonly children: readonly Markup[]
-  /** Stands in for a picture that cannot be loaded. */
+  /** Replaces a picture that cannot be loaded. */
   readonly otherwise?: Markup
 }
 

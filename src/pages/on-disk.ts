@@ -6,8 +6,8 @@ import { packed } from './packed-copies.ts'
 import type { Place } from './place.ts'
 
 /**
- * What may be loaded, by the word of the page itself: files beside it, and nothing from anywhere else. A browser
- * counts no file as `self`.
+ * What the page allows itself to load: files beside it, and nothing from anywhere else. For a browser no file counts as
+ * `self`.
  */
 const POLICY = [
   "default-src 'none'",
@@ -15,15 +15,15 @@ const POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
 ].join('; ')
-/** Copies have styles within, and are told where the files beside them lie. */
+/** Copies have inline styles, and are told where the files beside them are. */
 const COPIES_POLICY = POLICY.replace('style-src', "style-src 'unsafe-inline'").replace(
   "base-uri 'none'",
   "base-uri 'self' file:",
 )
 
 /**
- * The place of a page that opens from disk for ever: what it loads lies in the data dir, under names that say what is
- * in it.
+ * The place of a page that must open from disk for ever: it loads files of the data dir, whose names depend on their
+ * content.
  * @param folder of the page, relative to the data dir
  */
 export function onDisk(dataDir: string, folder: string): Place {

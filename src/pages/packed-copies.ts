@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Output } from './model/outputs.ts'
 
-/** A larger file is not shown in the page, but opened by itself: the page would have to carry it. */
+/** A larger file is not shown in the page, but opened separately: the page would have to contain it. */
 const MOST_BYTES = 4 * 1024 * 1024
-/** The fastest: the next levels save a tenth for twice the CPU. */
+/** The fastest level: the next ones save a tenth for twice the CPU. */
 const LEVEL = 1
 const HEAD_BYTES = 4_096
 
-/** What may stand before the policy of a page that has one: nothing that loads anything. */
+/** What may precede the policy of a page that has one: nothing that loads anything. */
 const HARMLESS = [
   /<!doctype[^>]*>/,
   /<!--(?!-?>)(?:(?!--!>).)*?-->/,
@@ -22,8 +22,8 @@ const POLICY = /^<meta\s+http-equiv=["']?content-security-policy["']?\s+content=
 const CLOSED_SOURCES = /^(?:'none'|'self'|'unsafe-inline'|data:|file:|blob:)$/
 
 /**
- * A copy as its page shows it. A document of strangers would load what it names from wherever that is: the page carries
- * its text, packed, and shows that under its own policy. What is too large for that, or cannot be read, is a file to
+ * A copy as its page shows it. An untrusted document would load its resources from anywhere: so the page contains its
+ * text, packed, and shows that under its own policy. A copy that is too large for that, or cannot be read, is a file to
  * open.
  * @param dir the folder of the page
  */
@@ -40,7 +40,7 @@ export function packed(dir: string, output: Output): Output & { readonly packed?
   }
 }
 
-/** The beginning of a file. At once: this costs less than to ask for it. */
+/** The beginning of a file. Synchronous: that costs less than waiting. */
 function readUpTo(file: string, most: number): Buffer {
   const fd = openSync(file, 'r')
   try {
@@ -51,7 +51,7 @@ function readUpTo(file: string, most: number): Buffer {
   }
 }
 
-/** Does a page begin with a policy under which it can load nothing but files? */
+/** Whether a page begins with a policy under which it can load nothing but files. */
 export function isClosed(head: string): boolean {
   const [, policy] = POLICY.exec(head.replace(BEFORE, '')) ?? []
   if (policy === undefined) return false

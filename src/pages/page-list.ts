@@ -4,8 +4,7 @@ import type { ListData } from './list-data.ts'
 const OUTCOMES = { '': 'All', archived: 'Archived', partial: 'Partial', failed: 'Failed' }
 
 /**
- * The list of pages: what is searched, and by what it is narrowed. script/page-list.ts fills it from the chunks of
- * the index.
+ * The list of pages, with its search and its filters. script/page-list.ts fills it from the chunks of the index.
  */
 export function pageList({ chunks, total }: Pick<ListData, 'chunks' | 'total'>): Html {
   const filter = (name: string, label: string) =>

@@ -5,24 +5,24 @@ import { type Element, element, type Markup } from './markup.ts'
 
 // A page in a list: a row, or a card of the grid.
 
-/** A page as it is shown, and from where. */
+/** A page as shown in a list. */
 export interface ShownPage extends Pick<LineHead, 'seconds' | 'outcome' | 'tags'>, LineRest {
   /** Where its page and its files are, by its `path`. */
   readonly links: Pick<ListLinks, 'snapshot' | 'fileOf'>
-  /** In a word, while it has no outcome. */
+  /** A word for its state, while it has no outcome. */
   readonly state?: string
-  /** Words that are marked, in lower case. */
+  /** Words to highlight, in lower case. */
   readonly terms: readonly string[]
 }
 
 const THUMBNAIL = /\/thumbnail\.\w+$/
-/** Tags that have room. */
+/** How many tags fit. */
 const MOST_TAGS = 4
 
 export const hostOf = (url: string): string => /^[a-z0-9+.-]+:\/\/(?:[^/?#@]*@)?([^/?#]+)/i.exec(url)?.[1] ?? ''
 
 const two = (number: number) => String(number).padStart(2, '0')
-/** A day and a minute of whoever looks. */
+/** Day and minute in the reader's time zone. */
 export const dayOf = (date: Date): string => `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 export const minuteOf = (date: Date): string => `${dayOf(date)} ${two(date.getHours())}:${two(date.getMinutes())}`
 
@@ -43,7 +43,7 @@ export function pageRow(page: ShownPage): Element {
       'div',
       { class: 'main' },
       element('p', { class: 'title' }, element('a', { href }, own(...marked(hasTitle ? title : url, terms)))),
-      // It stands in place of a title already.
+      // It already stands in place of a title.
       hasTitle ? element('p', { class: 'url' }, own(...marked(url, terms))) : undefined,
       element('p', { class: 'text' }, note ?? own(...marked(around(text, terms), terms))),
     ),
@@ -68,7 +68,7 @@ export function pageCard(page: ShownPage): Element {
     picture === ''
       ? element('span', { class: 'page' }, own(text === '' ? cause || hostOf(url) : text))
       : element('img', { src: links.fileOf(path, picture), alt: '', loading: 'lazy' })
-  // Its host is below.
+  // Its host is shown below.
   const name = isVisible(title) ? title : url.replace(/^\w+:\/\/[^/]*(?=\/.)/, '')
   return element(
     'li',
@@ -83,7 +83,7 @@ export function pageCard(page: ShownPage): Element {
   )
 }
 
-/** How the page looked; its icon where there is no small picture: of whole ones a few dozen take gigabytes. */
+/** How the page looked; its icon if there is no small picture: a few dozen full ones would take gigabytes. */
 function tile(page: ShownPage): Element {
   const { links, path, picture } = page
   if (!THUMBNAIL.test(picture)) return element('span', { class: 'tile' }, icon(page))
@@ -105,7 +105,7 @@ function badge(outcome: string, cause: string, state = ''): Element {
   return element('span', { class: `badge ${outcome}`, title: cause || undefined }, word)
 }
 
-/** The text, with what was searched for marked. */
+/** The text, with the search words highlighted. */
 function marked(text: string, words: readonly string[]): Markup[] {
   const parts: Markup[] = []
   const lower = text.toLowerCase()
@@ -125,7 +125,7 @@ function marked(text: string, words: readonly string[]): Markup[] {
   return [...parts, text.slice(at)]
 }
 
-/** The part of a text where the first of the words is, or its beginning. */
+/** The part of a text around the first of the words, or its beginning. */
 function around(text: string, terms: readonly string[]): string {
   for (const term of terms) {
     const at = text.toLowerCase().indexOf(term)

@@ -3,23 +3,23 @@ import type { ListLinks } from './links.ts'
 import type { Output } from './model/outputs.ts'
 import type { Kept, SnapshotPageResult } from './model/snapshot.ts'
 
-/** Where a page is shown: all in which a file on a disk and what a server sends differ. On disk: `on-disk.ts`. */
+/** Where a page is shown: everything in which a file on disk and a served page differ. On disk: `on-disk.ts`. */
 export interface Place extends ListLinks {
-  /** What the script of the page puts before paths from the top of the archive. */
+  /** The prefix of the page's script for paths from the top of the archive. */
   readonly top: string
   /** What all pages load. */
   readonly style: string
   readonly script: string
-  /** The script of the worker by which a page hears of changes. */
+  /** The script of the worker that reports changes to the page. */
   readonly worker?: string
-  /** A list comes again by itself while what it shows is worked on. */
+  /** A list reloads by itself while its pages are in work. */
   readonly comesAgain: boolean
   /** The page of the archive. */
   readonly archive: string
   crawl(crawl: Kept): string
-  /** A file, or a folder, of what the page shows. */
+  /** A file, or a folder, of the page's subject. */
   file(path: string): string
-  /** A folder of what the page shows; undefined: it cannot be looked at. */
+  /** A folder of the page's subject; undefined: it cannot be opened. */
   folder(path: string): string | undefined
   /** The script that names the copies of a URL; undefined: the page names them. @param urlHash SHA-256, hexadecimal */
   copies(urlHash: string): string | undefined
@@ -31,16 +31,16 @@ export interface Place extends ListLinks {
   choice?(output: Output): string
   /** The page that shows a log; not given: it opens in the frame. */
   log?(result: SnapshotPageResult, name: string): string
-  /** Parts of it are exchanged while somebody looks. */
+  /** Parts of it are replaced while it is open. */
   readonly isLive?: true
   /**
-   * What the page may load, by its own word; undefined: whoever sends it says so.
-   * @param showsCopies it shows HTML of strangers in frames, which its policy rules, too
+   * The policy in the page itself; undefined: whoever sends it adds one.
+   * @param showsCopies it shows untrusted HTML in frames, which its policy also controls
    */
   policy(showsCopies: boolean): string | undefined
-  /** What all pages begin with: the way to the others. */
+  /** The beginning of all pages: links to the others. */
   readonly banner?: Html
-  /** An output, where it lies and as it may be shown. */
+  /** An output with its place, and how it may be shown. */
   shown(output: Output): ShownOutput
 }
 
@@ -48,6 +48,6 @@ export interface ShownOutput extends Output {
   readonly href: string
   /** Of its small picture. */
   readonly picture?: string
-  /** The text of a document that must not be opened as it is: gzip, in base64. */
+  /** The text of a document that must not be opened directly: gzip, in base64. */
   readonly packed?: string
 }

@@ -1,8 +1,8 @@
 import { foreign, html } from './html.ts'
 
 /**
- * The page of a snapshot or crawl that cannot be shown as others are: where its files are. It needs nothing that
- * a page could have broken.
+ * The page of a snapshot or crawl that cannot be shown like others: where its files are. It uses nothing that a page
+ * could have broken.
  * @param why in one line
  */
 export function plainPage(name: string, why: string): string {

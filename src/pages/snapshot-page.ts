@@ -8,25 +8,25 @@ import type { SnapshotPage } from './model/snapshot.ts'
 import type { Place, ShownOutput } from './place.ts'
 import { strip } from './strip.ts'
 
-/** What whoever shows it knows besides. */
+/** Additional parts from whoever shows it. */
 export interface Around {
-  /** The plugin whose copy is shown large; the best when not given. */
+  /** The plugin whose copy is shown large; by default the best one. */
   readonly chosen?: string | undefined
-  /** Of its copies at other times. */
+  /** Links to its copies at other times. */
   readonly dates?: Html
-  /** How it stands, above the copies. */
+  /** Its state, above the copies. */
   readonly notice?: Html
   /** Below the copy. */
   readonly caption?: Html
-  /** Of all copies of its URL, among its details. */
+  /** All copies of its URL, among its details. */
   readonly timeline?: Html
   /** At the end of its details. */
   readonly details?: Html
 }
 
 /**
- * The page of one snapshot: the copy first and large, the others to choose from above it, what is known of it below.
- * Without a script the choice opens in the same frame.
+ * The page of one snapshot: the copy first and large, the others to choose from above it, its details below. Without a
+ * script the choice opens in the same frame.
  */
 export function snapshotPage(snapshot: SnapshotPage, place: Place, around: Around = {}): string {
   const { url, title, results } = snapshot
@@ -78,7 +78,7 @@ function statusBadge(status: number | null): Html {
   return status === null ? html`` : html`<span class="badge http">HTTP ${status}</span>`
 }
 
-/** What is to be known at once: why it is not whole, and what to do about it. */
+/** What must be known at once: why it is incomplete, and what to do about it. */
 function verdict(cause: string, { outcome, id }: SnapshotPage): Html {
   return html`<p class="cause ${outcome}" role="status"><b>${foreign(cause)}</b>
 <span>Try again: <code>archivebox-ts snapshot retry --failed ${id}</code></span></p>`
@@ -102,13 +102,13 @@ function packedCopy({ href, packed, shown }: ShownOutput): Html {
 
 /**
  * Nothing in the copy is run, sent or opened. Its origin is kept, for without it a file may not load the pictures and
- * styles beside it. A PDF has a viewer of the browser's own, which no sandbox lets in: the script opens it, or what
- * comes next.
+ * styles beside it. A PDF needs the browser's own viewer, which no sandbox allows: the script opens it, or what comes
+ * next.
  */
 function frame({ plugin, group, path, href, shown, packed, size }: ShownOutput, place: Place): Html {
   if (shown === 'file')
     return html`<p class="nothing"><a class="button" href="${href}" download>${path}</a> ${sizeText(size)}</p>`
-  // In a frame a drawing would be a document.
+  // In a frame an SVG would be a document.
   if (shown === 'image')
     return html`<div class="copy image" id="copy"${live(place)}><img src="${href}" alt="${plugin} of the page"></div>`
   if (shown === 'video')
@@ -116,7 +116,7 @@ function frame({ plugin, group, path, href, shown, packed, size }: ShownOutput, 
   if (shown === 'audio')
     return html`<div class="copy audio" id="copy"${live(place)}><audio src="${href}" controls></audio></div>`
   const sandboxed = html`sandbox="${place.sandbox}"${packed ? '' : html` src="${href}"`}`
-  // Which of those that the page has: on a disk the script knows whether there is a viewer.
+  // Of the parts that the page has: on disk only the script knows whether there is a viewer.
   const pdf = place.choice ? html`src="${href}"` : ''
   return html`<div class="copy${group === 'text' ? ' reading' : ''}" id="copy"${live(place)}>
 <iframe name="copy" title="The copy: ${plugin}" referrerpolicy="no-referrer"
@@ -129,7 +129,7 @@ ${shown === 'pdf' ? pdf : sandboxed}></iframe></div>${
 
 function facts(snapshot: SnapshotPage, outputs: readonly ShownOutput[]): Html {
   const { id, sealedAt, depth, tags, notes, bookmarkedAt, results, httpStatus, outcome, cause, url } = snapshot
-  // What was tried again a day later did not take a day.
+  // A retry a day later does not mean that it took a day.
   const last = Math.max(...results.map(({ attempt }) => attempt))
   const latest = results.filter(({ attempt }) => attempt === last)
   const starts = latest.flatMap(({ startedAt }) => (startedAt ? [startedAt.getTime()] : []))
@@ -156,7 +156,7 @@ const recordsLine = ({ records }: Place) =>
   records && html`<li><a href="${records}">index.jsonl</a> all of this as records</li>`
 
 function fileLine({ plugin, path, href, shown, files, size }: ShownOutput, place: Place): Html {
-  // With a script it is shown above, as all copies are; by itself it is what was served.
+  // With a script it is shown above, like all copies; opened directly it is what was served.
   const folder = place.folder(plugin)
   const all = many(files, 'file')
   const others = files > 1 ? html` in ${folder === undefined ? all : html`<a href="${folder}">${all}</a>`}` : ''

@@ -1,11 +1,11 @@
 import { number, sizeText } from '../base/words.ts'
 import { type Html, html } from './html.ts'
 import { live } from './layout.ts'
-import { cardsOf } from './model/outputs.ts'
+import { cardsOf, isPackage } from './model/outputs.ts'
 import type { SnapshotPage, SnapshotPageResult } from './model/snapshot.ts'
 import type { Place, ShownOutput } from './place.ts'
 
-/** The copies: the chief ones as they look, the others by their names, and what is missing. */
+/** The copies: the main ones as previews, the others by name, and what is missing. */
 export function strip(
   outputs: readonly ShownOutput[],
   best: ShownOutput | undefined,
@@ -26,7 +26,7 @@ export function strip(
 
 const MOST_CHIPS = 40
 
-/** The last word of every hook that failed and left nothing. */
+/** The last message of every hook that failed and left nothing. */
 function missing(results: SnapshotPage['results'], outputs: readonly ShownOutput[]): SnapshotPageResult[] {
   const kept = new Set(outputs.map(({ plugin }) => plugin))
   const last = new Map(results.map((result) => [result.hookName, result]))
@@ -51,7 +51,7 @@ function part({ path, isPart }: ShownOutput): Html {
   return isPart ? html` <em class="badge partial">${path === ERROR_PAGE ? 'error page' : 'part'}</em>` : html``
 }
 
-/** What a server sends with an error: see `../plugins/html`. */
+/** The body of an error response: see `../plugins/html`. */
 const ERROR_PAGE = 'html/error.html'
 
 function lostChip({ plugin, output }: SnapshotPageResult): Html {
@@ -62,18 +62,18 @@ function lostChip({ plugin, output }: SnapshotPageResult): Html {
 function linkTo(output: ShownOutput, place: Place): Html {
   const { plugin, href, shown, packed } = output
   if (place.choice) return html`href="${place.choice(output)}"`
-  // Without a script, nothing closes a packed one: it opens like any other file.
+  // Without a script, nothing protects a packed copy: it opens like any other file.
   const target = shown === 'file' || packed ? '_blank' : 'copy'
   return html`href="${href}" data-shown="${shown}" data-name="${plugin}" target="${target}"`
 }
 
 /** Nothing of it can be touched or run: it is a picture of what opens. */
-function preview({ plugin, href, shown, packed, picture }: ShownOutput, { sandbox }: Place): Html {
+function preview({ path, href, shown, packed, picture }: ShownOutput, { sandbox }: Place): Html {
   if (picture !== undefined || shown === 'image') return html`<img src="${picture ?? href}" alt="" loading="lazy">`
   if (shown === 'html' || shown === 'source' || shown === 'text')
     return html`<iframe ${packed ? html`data-copy` : html`src`}="${href}" sandbox="${sandbox}"
 loading="lazy" tabindex="-1" aria-hidden="true" title=""></iframe>`
-  if (plugin === 'wacz') return html`<small>replays in ReplayWeb.page</small>`
+  if (isPackage({ path })) return html`<small>replays in ReplayWeb.page</small>`
   const sign = { file: '⤓', pdf: 'PDF', video: '▶', audio: '♪' }[shown]
   return html`<span aria-hidden="true">${sign}</span>`
 }

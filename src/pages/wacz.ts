@@ -1,33 +1,32 @@
 import { existsSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Writable } from 'node:stream'
+import { PAGE_WARC } from '../base/crawl-wacz.ts'
 import { Spool, type Spooled } from '../base/spool.ts'
-import { mergePages, type PageSource } from '../base/wacz/merge.ts'
-import { WaczFile } from '../base/wacz/wacz-file.ts'
 
-/** Where a page's WARC is, in its folder. */
-const WARC = 'warc/data.warc.gz'
+import { mergePages, type PageSource } from '../browse/warc/merge.ts'
+import { WaczFile } from '../browse/warc/wacz-file.ts'
 
-/** A page as the database has it. */
+/** A page in the database. */
 interface Page {
   readonly id: string
   readonly url: string
   readonly title: string | null
   readonly output_dir: string
-  /** Bytes that its hooks have left. */
+  /** The bytes of its hooks' output. */
   readonly output_size: number
 }
 
 type NotedPage = Omit<Page, 'output_size'>
 
-/** Pages that go into one WACZ, noted on disk: a million of them need no memory to speak of. */
+/** Pages that go into one WACZ, listed on disk: a million of them need hardly any memory. */
 export class WaczPages {
   readonly #dataDir: string
   readonly #spool = new Spool()
   readonly #pages: Spooled[] = []
-  /** Bytes of their WARCs. */
+  /** The bytes of their WARCs. */
   size = 0
-  /** Pages that have no WARC, here at least. */
+  /** Pages that have no WARC, at least not here. */
   lacking = 0
   /** Those of them whose files are not here: another machine has archived them, and its disk is not ours. */
   elsewhere = 0
@@ -41,7 +40,7 @@ export class WaczPages {
   }
 
   add({ id, url, title, output_dir, output_size }: Page): void {
-    const warc = join(this.#dataDir, output_dir, WARC)
+    const warc = join(this.#dataDir, output_dir, PAGE_WARC)
     if (!existsSync(warc)) {
       this.lacking += 1
       if (output_size > 0 && !existsSync(join(this.#dataDir, output_dir))) this.elsewhere += 1
@@ -51,9 +50,9 @@ export class WaczPages {
     this.#pages.push(this.#spool.add(JSON.stringify({ id, url, title, output_dir } satisfies NotedPage)))
   }
 
-  /** Does each of them still have its WARC? None was deleted meanwhile. */
+  /** Whether each of them still has its WARC: none was deleted meanwhile. */
   get areThere(): boolean {
-    return [...this.#sources()].every(({ folder }) => existsSync(join(folder, '..', WARC)))
+    return [...this.#sources()].every(({ folder }) => existsSync(join(folder, '..', PAGE_WARC)))
   }
 
   /**
@@ -82,7 +81,7 @@ export class WaczPages {
         id,
         url: url.replace(/#.*$/s, ''),
         ...(title && { title }),
-        folder: join(this.#dataDir, output_dir, 'warc'),
+        folder: dirname(join(this.#dataDir, output_dir, PAGE_WARC)),
       }
     }
   }

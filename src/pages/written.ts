@@ -1,10 +1,10 @@
 import { Html, html } from './html.ts'
 import type { Element, Markup } from './markup.ts'
 
-/** Elements that have no end. */
+/** Elements without an end tag. */
 const EMPTY: ReadonlySet<string> = new Set(['img', 'br', 'input'])
 
-/** A piece of a page as text: what is in it is escaped. Pictures that cannot be loaded have nothing in their place. */
+/** A piece of a page as text, with everything escaped. Pictures that cannot be loaded have no replacement. */
 export function written(markup: Markup): Html {
   return typeof markup === 'object' ? writtenElement(markup) : html`${markup}`
 }

@@ -6,14 +6,14 @@ let known: readonly string[] | undefined
 
 /**
  * What this process was started under, the nearest first: its ancestors up to init (`pid:start`), then its control
- * group, then its host. A supervisor that restarts its program is there before and after: two runs have it in common.
+ * group, then its host. A supervisor that restarts its program is there before and after: both runs share it.
  */
 export function startedUnder(): readonly string[] {
   known ??= [...ancestors(), `cgroup:${controlGroup()}`, `host:${hostname()}`]
   return known
 }
 
-/** How near to the first process the nearest thing is that both have in common: 0 is its parent; Infinity: nothing. */
+/** How near to the first process the nearest shared ancestor is: 0 is its parent; Infinity: there is none. */
 export function kinship(mine: readonly string[], others: readonly string[]): number {
   const nearest = mine.findIndex((name) => others.includes(name))
   return nearest === -1 ? Number.POSITIVE_INFINITY : nearest

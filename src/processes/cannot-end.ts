@@ -4,7 +4,7 @@ import { mayBeSignalled } from './family.ts'
 import { marksIn } from './marks.ts'
 import { orNothing, type ProcEntry } from './proc.ts'
 
-/** Processes survive SIGKILL, or may not be signalled. The message names each, says why, and what to do. */
+/** Processes survive SIGKILL, or cannot be signalled. The message names each, with the reason and what to do. */
 export class CannotEnd extends Error {
   override readonly name: string = 'CannotEnd'
   readonly survivors: readonly ProcEntry[]
@@ -16,8 +16,8 @@ export class CannotEnd extends Error {
 }
 
 /**
- * Of these rows those whose process is among the survivors, or has one of them in its session or under its mark. A
- * survivor whose own row is closed is its worker's.
+ * The rows whose process is among the survivors, or has one of them in its session or under its mark. A survivor whose
+ * own row is closed counts as its worker's.
  */
 export function rowsOfSurvivors<Row extends Pick<ProcessRow, 'id' | 'pid'>>(
   survivors: readonly ProcEntry[],
@@ -38,7 +38,7 @@ function whyItStays({ pid, state }: ProcEntry): string {
   const who = name === '' ? `pid ${pid}` : `pid ${pid} (${name})`
   if (!mayBeSignalled({ pid })) {
     const owner = /^Uid:\s+(\d+)/m.exec(read(pid, 'status'))?.[1] ?? 'another'
-    return `${who}: it belongs to user ${owner}, and we may not signal it; end it with: sudo kill -9 ${pid}`
+    return `${who}: it belongs to user ${owner}, and we cannot signal it; end it with: sudo kill -9 ${pid}`
   }
   if (state !== 'D') return `${who}: it survives SIGKILL`
   const where = read(pid, 'wchan')

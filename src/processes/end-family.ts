@@ -5,16 +5,16 @@ import type { ProcEntry } from './proc.ts'
 export interface FamilyEnd<T> {
   /** What the wait returned; undefined: its time was over, and the family was killed. */
   readonly exit: T | undefined
-  /** Those that are still there all the same. */
+  /** Processes that are still there all the same. */
   readonly survivors: readonly ProcEntry[]
 }
 
 /**
- * Ends a family politely. SIGTERM to all its members, parents first, so that none takes the end of another for an
+ * Ends a family politely: SIGTERM to all its members, parents first, so that none takes the end of another for an
  * ordinary one; a wait, as long as the caller grants one; then SIGKILL for the whole family, or for what it left
  * behind.
  * @param untilEnded waits for the end of those that were asked; undefined when it did not come in time, or proves
- *   nothing
+ * nothing
  */
 export async function endFamily<T>(
   family: Family,

@@ -13,12 +13,12 @@ import { findProcess, isSame, look } from './table.ts'
 export interface Family {
   readonly roots?: readonly ProcessIdentity[]
   /**
-   * The roots led sessions of their own and have only just ended: what is left in those sessions is theirs, since a pid
-   * is not given again while it names one.
+   * The roots led their own sessions and have only just ended: what is left in those sessions is theirs, since a pid is
+   * not reused while it names one.
    */
   readonly sessions?: boolean
   readonly markers?: readonly string[]
-  /** Removed when they are empty. A family with control groups alone is all in there: nothing else is searched. */
+  /** Removed when they are empty. A family of control groups only is all in there: nothing else is searched. */
   readonly cgroups?: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export async function membersOf(family: Family): Promise<ProcEntry[]> {
     const byGroup = roots.has(entry.pid) || roots.has(entry.pgid) || roots.has(entry.session)
     if (byGroup || (markers.size > 0 && environ(entry.pid).some((line) => markers.has(line)))) inside.add(entry.pid)
   }
-  inside.delete(1) // Else every orphan would be its child.
+  inside.delete(1) // Otherwise every orphan would be its child.
   // Children of members are members: repeat until a round finds no more.
   for (let grew = true; grew; ) {
     grew = false
@@ -50,7 +50,7 @@ export async function membersOf(family: Family): Promise<ProcEntry[]> {
 }
 
 /**
- * The pids of the roots that live, or whose session does. A row is believed only where it names exactly that process.
+ * The pids of the roots that live, or whose session does. A row counts only where it names exactly that process.
  */
 function liveRoots({ roots = [], sessions = false }: Family, all: readonly ProcEntry[]): Set<number> {
   const live = new Set<number>()
@@ -86,7 +86,7 @@ export async function signalMembers(members: readonly ProcEntry[], signal: NodeJ
 
 /** How long what was killed may take to be gone. */
 const KILL_MS = 5_000
-/** The same for what cannot be ended, as far as we know. */
+/** The same for processes that cannot be ended, as far as we know. */
 const HOPELESS_MS = 200
 
 /**
@@ -104,14 +104,14 @@ export async function killFamily(
 }
 
 /**
- * The same for what a process left behind that has ended: mostly nothing, and then one scan is enough. Each
- * reads all of /proc, and every hook ends so.
+ * The same for what an ended process left behind: mostly nothing, and then one scan is enough. Each scan reads all of
+ * /proc, and every hook ends like this.
  */
 export async function killLeftovers(family: Family): Promise<ProcEntry[]> {
   return await untilGone(family, KILL_MS, [], 1)
 }
 
-/** @param scans how many in a row are to find nobody, when none has found anybody yet */
+/** @param scans how many in a row must find nobody, when none has found anybody yet */
 async function untilGone(
   family: Family,
   deadlineMs: number,
@@ -128,7 +128,7 @@ async function untilGone(
       empty += 1
       const removed = cgroups.map(removeCgroup).every(Boolean)
       const isProved = removed && (empty >= enough || isInCgroups(family))
-      // Whoever was known by a parent that has ended is in no family any more.
+      // A process that was known by a parent that has ended is in no family any more.
       if (isProved || isOver) return await theSame(hopeless)
       if (!removed) await sleep(1)
       for (const cgroup of cgroups) killCgroup(cgroup)
@@ -148,7 +148,7 @@ async function untilGone(
   }
 }
 
-/** @returns whom it has killed: also those that had forked away meanwhile */
+/** @returns what it has killed, including processes that had forked away meanwhile */
 async function killMembers(family: Family, members: readonly ProcEntry[]): Promise<readonly ProcEntry[]> {
   // Before any of them ends: a member that waits for another must not record that end as an ordinary one.
   if (hasProc && !isInCgroups(family)) await signalMembers(members, 'SIGSTOP')
@@ -168,7 +168,7 @@ async function theSame(members: readonly ProcEntry[]): Promise<ProcEntry[]> {
   return same
 }
 
-/** May we signal this process? Also true when there is none. */
+/** Whether we may signal this process. Also true when there is none. */
 export function mayBeSignalled({ pid }: Pick<ProcEntry, 'pid'>): boolean {
   try {
     process.kill(pid, 0)
@@ -183,8 +183,8 @@ function isInCgroups({ roots = [], markers = [], cgroups = [] }: Family): boolea
 }
 
 /**
- * Where only `ps` tells which processes exist, a member can fork faster than `ps` can be asked about each: each tree is
- * killed at once.
+ * Where only `ps` tells which processes exist, a member can fork faster than `ps` can be asked about each: so each tree
+ * is killed at once.
  */
 async function killTrees(members: readonly ProcEntry[]): Promise<void> {
   const { default: treeKill } = await import('tree-kill')

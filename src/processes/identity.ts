@@ -29,8 +29,8 @@ export async function livenessOf(identity: ProcessIdentity): Promise<Liveness> {
 }
 
 /**
- * Signals exactly this process, or nothing. Between the check and the signal lie microseconds, in which a pid cannot
- * come round again. SIGCONT follows SIGTERM: a stopped process receives no other.
+ * Signals exactly this process, or nothing. Between the check and the signal lie microseconds, in which a pid cannot be
+ * reused. SIGCONT follows SIGTERM: a stopped process receives no other.
  * @returns false when it is gone or may not be signalled
  */
 export async function signalIdentity(identity: ProcessIdentity, signal: NodeJS.Signals): Promise<boolean> {

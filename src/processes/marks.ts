@@ -10,7 +10,7 @@ export const MARKER = {
    * On a hook, and on the host of hooks: the worker that started it. Reaping the worker finds it, even without its row.
    */
   worker: 'ARCHIVEBOX_WORKER_ID',
-  /** Carried by a runner's guardian alone, in place of the others. */
+  /** Carried only by a runner's guardian, in place of the others. */
   guardian: 'ARCHIVEBOX_GUARDIAN_OF',
 } as const
 
@@ -19,7 +19,7 @@ export function marksOf(id: string): string[] {
   return [`${MARKER.process}=${id}`, `${MARKER.worker}=${id}`]
 }
 
-/** The process and the worker that the marks in a process's environment name. */
+/** The process and the worker in the marks of a process's environment. */
 export function marksIn(pid: number): { readonly process: string | undefined; readonly worker: string | undefined } {
   const lines = readEnviron(pid)
   const mark = (name: string) => lines.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1)

@@ -9,12 +9,12 @@ export interface ProcEntry {
   readonly pgid: number
   readonly session: number
   readonly state: string
-  /** Start time in clock ticks since boot (field 22): with the pid and the boot, it names one process for ever. */
+  /** Start time in clock ticks since boot (field 22): with the pid and the boot, it identifies one process for ever. */
   readonly startTicks: number
   readonly rssBytes: number
 }
 
-/** Is there a /proc to read? Tests say no, to see how the program works elsewhere: then nothing here reads it. */
+/** Whether there is a /proc to read. Tests deny it, to see how the program works elsewhere: then nothing reads it. */
 export const hasProc: boolean = process.platform === 'linux' && process.env['ARCHIVEBOX_NO_PROC'] === undefined
 
 const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'ENOMEM'])
@@ -36,7 +36,7 @@ export function orNothing<T>(read: () => T, nothing: T): T {
 export function readProc(pid: number): ProcEntry | null {
   const stat = hasProc ? orNothing(() => readFileSync(`/proc/${pid}/stat`, 'latin1'), null) : null
   if (stat === null) return null
-  // The name in parentheses may hold spaces and parentheses itself: the fields start after the last one.
+  // The name in parentheses may contain spaces and parentheses itself: the fields start after the last one.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const at = (field: number) => Number(fields[field - 3])
   return {
@@ -61,7 +61,7 @@ export function scanProc(): ProcEntry[] {
   return entries
 }
 
-/** Zombies and processes that are being torn down run no code any more. */
+/** Zombies and processes that are being torn down run no more code. */
 export function isDead(entry: ProcEntry): boolean {
   return entry.state === 'Z' || entry.state === 'X'
 }
@@ -79,7 +79,7 @@ export function bootId(): string {
 }
 
 let namespace: string | undefined
-/** The PID namespace we live in: pids of another one mean nothing here. */
+/** The PID namespace that we live in: pids of another one mean nothing here. */
 export function pidNamespace(): string {
   namespace ??= hasProc ? readlinkSync('/proc/self/ns/pid') : 'no-proc'
   return namespace

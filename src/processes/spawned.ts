@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { codeOf } from '../base/errors.ts'
 
 /**
- * The machine can start no process at the moment: too many of them, no memory, no descriptors, no disk space for logs.
- * The program is not to blame.
+ * The machine cannot start a process at the moment: too many of them, no memory, no descriptors, no disk space for
+ * logs. The program is not to blame.
  */
 const PASSING = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC'])
 
 /**
- * A child that is really there. Throws what kept it from being started, which Node sometimes throws and sometimes
+ * A child that is really running. Throws what kept it from being started, which Node sometimes throws and sometimes
  * emits.
  */
 export async function spawned(start: () => ChildProcess): Promise<ChildProcess & { readonly pid: number }> {
@@ -19,7 +19,7 @@ export async function spawned(start: () => ChildProcess): Promise<ChildProcess &
   return child as ChildProcess & { readonly pid: number }
 }
 
-/** Will starting the same program work when the machine has recovered? */
+/** Whether starting the same program will work when the machine has recovered. */
 export function isTransient(error: unknown): boolean {
   return PASSING.has(codeOf(error) ?? '')
 }

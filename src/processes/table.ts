@@ -9,7 +9,7 @@ async function processTable(): Promise<ProcEntry[]> {
   return hasProc ? scanProc() : await listByPs()
 }
 
-/** Every live process at one moment, and the environment that each was started with. */
+/** Every live process at one moment, with the environment that each was started with. */
 export interface Look {
   readonly all: readonly ProcEntry[]
   readonly environ: (pid: number) => readonly string[]
@@ -17,7 +17,7 @@ export interface Look {
 
 let next: Promise<Look> | undefined
 
-/** One look for all who ask at the same time. It begins after the last of them has asked. */
+/** One look for all callers at the same time. It begins after the last of them has called. */
 export function look(): Promise<Look> {
   next ??= turn().then(async () => {
     next = undefined
@@ -40,7 +40,7 @@ export async function findProcess(pid: number): Promise<ProcEntry | null> {
   return entry && !isDead(entry) ? entry : null
 }
 
-/** Is exactly this process still there? */
+/** Whether exactly this process is still there. */
 export async function isSame(seen: Pick<ProcEntry, 'pid' | 'startTicks'>): Promise<boolean> {
   return (await findProcess(seen.pid))?.startTicks === seen.startTicks
 }

@@ -8,9 +8,9 @@ const LOOK_MS = 1_000
 const HUP = 1n
 
 /**
- * The processes that this one was started by and stands and falls with, the nearest first: a script, npm, the shell
- * that waits. They are its ancestors in its own process group. A shell with job control gives each job a group of its
- * own, and so do `setsid`, supervisors and containers: their end means nothing.
+ * The processes that started this one and that it should end with, the nearest first: a script, npm, the shell that
+ * waits. They are its ancestors in its own process group. A shell with job control gives each job its own group, and so
+ * do `setsid`, supervisors and containers: their end means nothing.
  */
 export function wrappers(): ProcEntry[] {
   const self = readProc(process.pid)
@@ -41,9 +41,9 @@ export function watchWrappers(all: readonly ProcEntry[], onGone: (name: string) 
 }
 
 /**
- * Did `nohup` start us, or what started us? Node takes SIGHUP back from those that it was told to ignore, so that our
- * own mask does not tell. Three signs are left: the mask of a shell above us, the name that bash and zsh leave in `_`,
- * and the stdin that nohup takes from a terminal: /dev/null, to be written to. In a script of `sh` nothing tells.
+ * Whether `nohup` started us, or what started us. Node undoes an ignored SIGHUP, so that our own mask does not tell.
+ * Three signs are left: the mask of a shell above us, the name that bash and zsh leave in `_`, and the stdin that nohup
+ * replaces on a terminal: /dev/null, open for writing. In a script of `sh` nothing tells.
  */
 export function isPutAside(above: readonly ProcEntry[] = wrappers()): boolean {
   const named = [process.pid, ...above.map(({ pid }) => pid)].map((pid) =>

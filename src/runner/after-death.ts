@@ -7,12 +7,12 @@ import { terminateBackendsOf } from '../db/runners.ts'
 import { homeFromEnvironment } from '../workers/supervise/home-environment.ts'
 import { reapRunner } from '../workers/supervise/reap.ts'
 
-/** How long the guardian waits for a database that is away: the next runner can close the rows, too. */
+/** How long the guardian waits for a database that is away: the next runner can close the rows as well. */
 const PATIENCE_MS = 10_000
 
 /**
- * Does the rest, in the database, for a runner whose processes are all gone: ends its sessions, makes its claims due,
- * closes its rows. The next runner does what does not get done in time.
+ * Cleans up in the database for a runner whose processes are all gone: ends its sessions, makes its claims due, closes
+ * its rows. The next runner does what is not done in time.
  */
 export async function reconcileAfter(databaseUrl: string, runnerId: string, log: Log): Promise<void> {
   const home = homeFromEnvironment(databaseUrl, 'guardian', runnerId, {

@@ -8,8 +8,8 @@ import { writeArchivePage } from '../workers/index/index-pages.ts'
 
 const EVERY_MS = 1_900
 /**
- * The writer spends at most this part of its time on it: an update that takes long (the first one of a large archive,
- * or one that a long transaction makes repeat) comes less often. With four cores at work, it is 2 % of them.
+ * The writer uses at most this part of its time: an update that takes long (the first one of a large archive, or one
+ * that a long transaction makes repeat) comes less often. With four busy cores, it is 2 % of them.
  */
 const SHARE = 0.08
 
@@ -23,7 +23,7 @@ export class ArchivePageWriter {
   /** There may be something to write. */
   #isDue = false
   #notBefore = 0
-  /** The changes of the workers that the page has for certain. */
+  /** The changes of the workers that the page certainly includes. */
   #changesWritten: number | undefined
 
   constructor(home: Home, log: Log) {
@@ -32,9 +32,9 @@ export class ArchivePageWriter {
   }
 
   /**
-   * @param isBusy is any worker at work now
-   * @param now do not wait for the next time
    * Throws when the database is away. A page that cannot be written is tried again the next time; nothing is lost.
+   * @param isBusy whether any worker is at work now
+   * @param now do not wait for the next time
    */
   async write(isBusy: boolean, now: boolean): Promise<void> {
     const begun = performance.now()
@@ -49,7 +49,7 @@ export class ArchivePageWriter {
     this.#notBefore = begun + Math.max(EVERY_MS, (performance.now() - begun) / SHARE)
   }
 
-  /** Writes it once more on leaving, unless that was done and the workers have changed nothing since. */
+  /** Writes it once more on exit, unless that was done and the workers have changed nothing since. */
   async writeLast({ changes, used }: Pick<ActorPool, 'changes' | 'used'>): Promise<void> {
     if (changes === this.#changesWritten) return
     await this.write(used, true)

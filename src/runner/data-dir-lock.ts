@@ -5,13 +5,13 @@ import { sleep } from '../base/abort.ts'
 import { FileLock } from '../base/file-lock.ts'
 import type { Home } from '../db/home.ts'
 
-/** The first in line has it within this time. */
+/** The first in line gets it within this time. */
 const IN_LINE_MS = 100
 
 /**
- * The kernel's lock on the data dir. A runner holds it for as long as it leads; it is gone with its process, however
- * that dies, and never expires. It shows what the database cannot: a leader in another container of this machine, or
- * one that works on this data dir through another database.
+ * The kernel's lock on the data dir. A runner holds it for as long as it leads; it ends with its process, however that
+ * dies, and never expires. It shows what the database cannot: a leader in another container of this machine, or one
+ * that works on this data dir through another database.
  */
 export class DataDirLock {
   readonly #path: string
@@ -27,7 +27,7 @@ export class DataDirLock {
     if (this.#lock || this.#line) return
     const lock = new FileLock(this.#path)
     const taken = lock.acquire().then(() => true)
-    taken.catch(() => {}) // `take` hears of it.
+    taken.catch(() => {}) // `take` gets the error.
     this.#line = { lock, taken }
   }
 
@@ -47,7 +47,7 @@ export class DataDirLock {
     return true
   }
 
-  /** The holder's own words: its pid, its host, and since when it holds it. */
+  /** What the holder wrote: its pid, its host, and since when it holds it. */
   holder(): string {
     return readFileSync(this.#path, 'utf8').trim() || 'somebody'
   }

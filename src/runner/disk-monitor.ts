@@ -2,7 +2,7 @@ import { lacksSpace } from '../base/disk-space.ts'
 import type { Log } from '../base/log.ts'
 
 /**
- * Says once when the disk is too full to begin pages, and once when there is space again. The workers look for
+ * Reports once when the disk is too full to start pages, and once when there is space again. The workers check it
  * themselves.
  */
 export class DiskMonitor {
@@ -18,7 +18,7 @@ export class DiskMonitor {
     this.#log = log
   }
 
-  /** Why no page may be begun; undefined: there is space. */
+  /** Why no page may be started; undefined: there is space. */
   look(): string | undefined {
     const why = lacksSpace(this.#dataDir, this.#floor)
     if (why && !this.#lacking) this.#log.warn(why)

@@ -14,10 +14,10 @@ import { watchEnds } from './watch-ends.ts'
 
 /** How long a killed tree may take to be gone (a process in uninterruptible sleep may never be). */
 const KILL_MS = 5_000
-/** The kernel is asked this often about one process, about each of two half as often; the database less so. */
+/** How often the kernel is asked about one process, about each of two half as often; the database less often. */
 const LOOK_MS = 1
 const ROWS_MS = 20
-/** An idle runner stands by at once, and its row alone tells: read this soon, then after a tenth of the wait. */
+/** An idle runner stands by at once, and only its row tells: read this soon, then after a tenth of the wait. */
 const FIRST_ROWS_MS = 2
 const UNSEEN_MS = 500
 
@@ -30,16 +30,15 @@ export interface EvictOptions {
   readonly waitsFor: (reason: string | null) => void
   /** How long an older runner may take to drain before its tree is killed. */
   readonly handoffGraceMs: number
-  /** Called when nobody older is left to be asked, and nobody newer is there: time to prepare what a leader needs. */
+  /** Called when all older ones have been asked, and nobody newer is there: time to prepare what a leader needs. */
   readonly onAsked: () => Promise<void>
 }
 
 /**
  * Asks older runners to hand over, waits until they are gone or stand by, and kills those that stay. For a runner that
  * we can see, the operating system alone decides whether it is gone; for others their row does, and later the data
- * dir's lock.
- * @returns false when a runner newer than we are has come, or we are to stop
- * Throws AppError when one survives being killed.
+ * dir's lock. Throws AppError when one survives being killed.
+ * @returns false when a newer runner than this one has come, or we have to stop
  */
 export async function evictOlderRunners(options: EvictOptions, me: Place, older: readonly LiveRow[]): Promise<boolean> {
   const { home, log, stop, bell, handoffGraceMs, onAsked, waitsFor } = options
@@ -70,12 +69,12 @@ export async function evictOlderRunners(options: EvictOptions, me: Place, older:
       killed = true
     }
     if (seen.length === 0) await bell.wait(UNSEEN_MS, stop.drain)
-    // The gate looks at the rows once more before anybody is promoted.
+    // The gate checks the rows once more before anybody is promoted.
     else if ((await seenLeft(seen)) === 0 && unseen.length === 0 && !stop.drain.aborted) return true
   }
 }
 
-/** Asks in their rows, and by a signal where one reaches them. */
+/** Asks in their rows, and by a signal where one can reach them. */
 async function askToHandOver(
   { home, log, handoffGraceMs }: EvictOptions,
   me: Place,
@@ -96,7 +95,7 @@ async function askToHandOver(
 }
 
 /**
- * The older runners that are still in the way. A closed row may belong to a process that has not left yet; where we
+ * The older runners that are still in the way. A closed row may belong to a process that has not exited yet; where we
  * cannot look, the data dir's lock will tell.
  */
 async function stillThere(home: Home, older: readonly LiveRow[], rows: readonly LiveRow[]) {

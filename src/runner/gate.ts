@@ -9,13 +9,13 @@ import { liveRunnerProcesses } from './ownership.ts'
 import { promote, type Term } from './promote.ts'
 import { lostLeaderHere, reapOlder } from './reap-older.ts'
 
-/** How long the data dir may stay locked when every runner that we know of is gone. */
+/** How long the data dir may stay locked when every known runner is gone. */
 const LOCKED_MS = 15_000
 const LOCK_LOOK_MS = 50
 const RETRY_MS = 20
 const UNIQUE_VIOLATION = '23505'
 
-/** The way through: our term, and the lock on the data dir, which we hold. */
+/** Passage: our term, and the lock on the data dir, which we hold. */
 export interface Promoted {
   readonly term: Term
   readonly lock: DataDirLock
@@ -33,7 +33,7 @@ export interface Unpromoted {
   readonly why: 'superseded' | 'drained' | 'forced' | 'lost'
 }
 
-/** Somebody whom the database does not know keeps the data dir. */
+/** A process that the database does not know holds the data dir. */
 export interface Held {
   readonly term?: undefined
   readonly why: 'held'
@@ -69,7 +69,7 @@ export async function passGate(options: GateOptions, me: Place): Promise<Passed>
   }
 }
 
-/** One attempt to pass. `held`: somebody has the data dir; `look again`: the world has changed meanwhile. */
+/** One attempt to pass. `held`: somebody has the data dir; `look again`: something has changed meanwhile. */
 async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Promise<Passed | 'held' | 'look again'> {
   const { home, log, stop } = options
   const stopped = () => ({ why: stop.force.aborted ? 'forced' : 'drained' }) as const
@@ -85,7 +85,7 @@ async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Prom
     const onAsked = async () => {
       lock.enqueue()
       await options.onAsked()
-      await rehearse(home).catch(() => {}) // A real trouble shows again.
+      await rehearse(home).catch(() => {}) // A real problem shows again.
     }
     if (!(await evictOlderRunners({ ...options, onAsked }, me, others))) return 'look again'
     await failpoint('gate.older_gone')
@@ -95,7 +95,7 @@ async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Prom
   const reaped = await reapOlder(home, log, me)
   if (!reaped) return 'look again'
   await failpoint('gate.reaped')
-  // Until our promotion the older one leads on if we leave: we must know by now that we can lead.
+  // Until our promotion the older one leads on if we exit: we must know by now that we can lead.
   await options.prepared()
   if (stop.drain.aborted) return stopped()
   const term = await promote(home, me, reaped, stop.drain)
@@ -107,15 +107,15 @@ async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Prom
 }
 
 /**
- * Asks the database now for what matters when they are gone, and nobody leads: the first time on a connection takes ten
- * times as long.
+ * Runs now the queries that matter when they are gone and nobody leads: the first time on a connection takes ten times
+ * as long.
  */
 async function rehearse(home: Home): Promise<void> {
   await lostLeaderHere(home)
   await deadClaimants(home, [])
 }
 
-/** Some errors pass: the index had the last word, or a lock in the database did not come in time. */
+/** Some errors are passing: the index had the last word, or a lock in the database did not come in time. */
 function lookAgain(error: unknown): 'look again' {
   if (!isCollision(error) && codeOf(error) !== UNIQUE_VIOLATION) throw error
   return 'look again'

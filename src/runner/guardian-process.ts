@@ -1,6 +1,6 @@
 // The guardian becomes this program when its runner is dead. It ends whatever the runner left behind, and closes its
-// rows. It knows its own runner alone, by mark and identity, so it cannot touch what a newer one has started meanwhile.
-// It imports little at first, since speed counts here.
+// rows. It knows only its own runner, by mark and identity, so it cannot touch what a newer one has started meanwhile.
+// It imports little at first, since speed matters here.
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../base/failpoint.ts'

@@ -15,21 +15,21 @@ import { guardianLog } from './guardian-log.ts'
 
 /**
  * A shell that waits for the end of a pipe: a megabyte, up in 2 ms. The first line is the database's URL, which its
- * environment would show. A second line dismisses it; the pipe's end without one says that its runner is dead, and then
- * it becomes the program that reaps (guardian-process.ts), with the URL as its input.
+ * environment would reveal. A second line dismisses it; the end of the pipe without one means that its runner is dead,
+ * and then it becomes the program that reaps (guardian-process.ts), with the URL as its input.
  */
 const WAIT = `trap "" TERM INT HUP; IFS= read -r url; echo up; read -r line || exec "$@" <<END
 $url
 END
 `
 
-/** How long it may take to leave when it is dismissed; a stopped one never does. */
+/** How long it may take to exit when it is dismissed; a stopped one never does. */
 const LEAVE_MS = 2_000
 const LONGEST_PAUSE_MS = 5_000
 
 /**
- * The leader's end of its guardian: a process of its own session that outlives a kill -9 of the runner, and then ends
- * whatever the runner left behind. One that dies is replaced; while there is none, the leader starts nothing.
+ * The leader's end of its guardian: a process in its own session that outlives a kill -9 of the runner, and then ends
+ * whatever the runner left behind. If it dies, it is replaced; while there is none, the leader starts nothing.
  */
 export class Guardian {
   readonly #context: WorkerContext
@@ -38,13 +38,13 @@ export class Guardian {
   #child: ChildProcess | undefined
   #isUp = false
 
-  /** Starts it, and does not wait for it: the context's bell rings when it is up. */
+  /** Starts it without waiting for it: the context's bell rings when it is up. */
   constructor(context: WorkerContext) {
     this.#context = context
     this.#kept = this.#keep()
   }
 
-  /** Is there one that watches us? */
+  /** Whether there is one that watches us. */
   get isUp(): boolean {
     return this.#isUp
   }
@@ -69,7 +69,7 @@ export class Guardian {
     }
   }
 
-  /** One process, from its start to its end. Returns how it ended, in words. */
+  /** One process, from its start to its end. @returns how it ended, in words */
   async #oneLife(startTicks: number): Promise<string> {
     const ended = Promise.withResolvers<string>()
     try {
@@ -77,7 +77,7 @@ export class Guardian {
       this.#child = child
       child.once('exit', (code, signal) => ended.resolve(signal ?? `exit code ${code}`))
       child.once('error', (error) => ended.resolve(messageOf(error)))
-      child.stdin?.on('error', () => {}) // A broken pipe: its exit says it, too.
+      child.stdin?.on('error', () => {}) // A broken pipe: its exit tells so, too.
       child.stdin?.write(`${this.#context.owner.home.databaseUrl}\n`)
       const up = new Promise((resolve) => child.stdout?.once('data', resolve))
       await failpoint('guardian.spawned')

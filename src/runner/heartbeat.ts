@@ -14,10 +14,10 @@ import { presenceOf } from '../processes/presence.ts'
 import type { OutageMonitor } from './outage-monitor.ts'
 import { Trust } from './trust.ts'
 
-/** The part of a newer runner's grace that our hooks may use up: the rest is for killing them, and for leaving. */
+/** The part of a newer runner's grace that our hooks may use up: the rest is for killing them, and for exiting. */
 export const HANDOFF_SHARE = 0.5
 
-/** How long a beat that is under way is waited for, before another one is tried beside it. */
+/** How long to wait for a beat in progress, before another one is tried beside it. */
 const HEAR_MS = 100
 
 /** Keeps our lead known, and learns in the same statement whether we still have it and whether it is asked for. */
@@ -62,7 +62,7 @@ export class Heartbeat {
     if (this.#beating === beat) this.#beating = undefined
   }
 
-  /** Learns whether a newer runner has asked for the lead: from a beat that is under way, else from one more. */
+  /** Learns whether a newer runner has asked for the lead: from the beat in progress, else from another one. */
   async hear(): Promise<void> {
     if (this.handoff) return
     const over = new AbortController()
@@ -77,7 +77,7 @@ export class Heartbeat {
     try {
       const answer = await heartbeat(this.#home, this.#id, await ownIdentity(), this.#blockedReason)
       await failpoint('heartbeat.beaten')
-      if (this.#ended) return // Our row was closed by ourselves.
+      if (this.#ended) return // We have closed our row ourselves.
       if (!answer) return this.#lose('its row is closed, or another term began')
       this.#outage.over()
       this.#trust.answered(begun)
@@ -85,7 +85,7 @@ export class Heartbeat {
       if (this.#ended) return // That lead is over.
       const wasTold = answer.isSignalled && this.#stop.drain.aborted
       if (answer.isSignalled && (isAsked || wasTold)) this.#onSignalled()
-      // Whoever told us to drain is gone: nobody else would lead.
+      // The runner that told us to drain is gone: nobody else would lead.
       if (!isAsked && wasTold) this.handoff = true
       if (isAsked && !this.handoff) {
         this.handoff = true
@@ -100,7 +100,7 @@ export class Heartbeat {
     }
   }
 
-  /** Has `status` show what keeps us from starting work; undefined: nothing. */
+  /** Makes `status` show what keeps us from starting work; undefined: nothing. */
   isBlockedBy(reason: string | undefined): void {
     const kind = (text: string | null | undefined) => text?.replace(/\d+/g, '')
     if (kind(reason) === kind(this.#blockedReason ?? undefined)) return // Only its figures differ.

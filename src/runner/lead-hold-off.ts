@@ -16,10 +16,10 @@ export type LeadHoldOff = LiveRow & {
 }
 
 /**
- * Two supervisors that each restart their runner would take the lead from each other for ever. We are in such a fight
- * when a runner of our own supervisor was superseded before we started, and the leader belongs to another one. Then the
- * leader keeps the lead for 10 s at least, and twice as long for each further such takeover in the last ten minutes, up
- * to five minutes. Nobody else waits, nor does a person who starts runner after runner: then the answer is undefined.
+ * Two supervisors that each restart their runner would take the lead from each other for ever. That is so when a runner
+ * of our own supervisor was superseded before we started, and the leader belongs to another one. Then the leader keeps
+ * the lead for at least 10 s, doubled for each further such takeover in the last ten minutes, up to five minutes.
+ * Nobody else waits, not even a person who starts runner after runner: then this is undefined.
  */
 export async function holdOffToRespect(home: Home): Promise<LeadHoldOff | undefined> {
   const superseded = await supersededLately(home, { minutes: WINDOW_MINUTES, beforeSeconds: process.uptime() })

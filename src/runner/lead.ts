@@ -20,9 +20,9 @@ import type { Signals } from './signals.ts'
 
 /** The poll is the safety net under the notifications. */
 const POLL_MS = 5_000
-/** `--exit-on-idle` waits for what is due so soon, such as a page that was put off for want of disk space. */
+/** `--exit-on-idle` waits for work that is due this soon, such as a page that was put off for lack of disk space. */
 const SOON_MS = 20_000
-/** How often a database that is away is looked for. */
+/** How often a database that is away is tried. */
 const AWAY_POLL_MS = 500
 
 /**
@@ -32,7 +32,7 @@ const AWAY_POLL_MS = 500
  */
 export async function lead(options: LeadOptions, me: Place, term: Term): Promise<Why> {
   const { home, log, signals, bell, settings, scope, outage, containment } = options
-  // The end of our trust in this term ends its work, not the runner.
+  // Losing trust in this term ends its work, not the runner.
   const stop = signals.stop.part()
   const heart = new Heartbeat(home, me.id, stop, log, outage, () => signals.expectOne())
   const unwatch = watchLoop()
@@ -42,7 +42,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
   let hasStarted = false
   try {
     forgetPersonas(containment.account) // Those of a leader that was killed.
-    if (!options.maintenanceOnly) guardian = new Guardian(context) // It comes up meanwhile.
+    if (!options.maintenanceOnly) guardian = new Guardian(context) // It starts in the background.
     const begun = Promise.all([reconcileSchedules(home.db), recordContainment(home.db, me.id, containment)])
     if (!(await untilLate(begun, SILENT_MS, stop.drain))) {
       await untilLate(heart.hear(), SILENT_MS)
@@ -60,7 +60,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     } finally {
       await shutDown(leader)
     }
-    return why === 'drained' && heart.handoff ? 'superseded' : why // A slow database says so late.
+    return why === 'drained' && heart.handoff ? 'superseded' : why // A slow database reports it late.
   } finally {
     if (!hasStarted) await guardian?.leave()
     heart.end()
@@ -90,7 +90,7 @@ async function supervise(leader: Leader): Promise<Why> {
   return await whyDrained(leader)
 }
 
-/** Starts and wakes workers for what is due. @returns whether nothing is left to do, and we were told to leave then */
+/** Starts and wakes workers for due work. @returns whether nothing is left to do, and we are to exit then */
 async function round(leader: Leader): Promise<boolean> {
   const { home, scope, exitOnIdle, outage, heart, guardian, pool, liveness, startJobs, context } = leader
   const { inTurn, reconciler, scheduled, page } = leader
@@ -104,12 +104,12 @@ async function round(leader: Leader): Promise<boolean> {
   if (!exitOnIdle || open > 0 || pool.busy > 0) return false
   if (await inTurn(() => scheduled.isNear(SOON_MS))) return false
   await inTurn(() => reconciler.beforeLeaving())
-  pool.drain() // They leave meanwhile; should this fail, others come.
+  pool.drain() // They exit meanwhile; if this fails, others come.
   await inTurn(() => page.writeLast(pool))
   return true
 }
 
-/** How long the loop waits after an error. Throws what waiting does not mend. */
+/** How long the loop waits after an error. Throws what waiting cannot fix. */
 async function pauseAfter({ log, outage, heart }: Leader, error: unknown): Promise<number> {
   if (isDatabaseAway(error)) {
     outage.seen(error)
@@ -120,7 +120,7 @@ async function pauseAfter({ log, outage, heart }: Leader, error: unknown): Promi
     return POLL_MS
   }
   await heart.beat()
-  if (!heart.lost) throw error // Else: nothing can be started in the name of a row that somebody deleted.
+  if (!heart.lost) throw error // Otherwise: nothing can be started for a row that somebody deleted.
   return 0
 }
 

@@ -19,7 +19,7 @@ import { oneAtATime, startSideJobs } from './side-jobs.ts'
 export type Leader = Parts & ReturnType<typeof jobsBeside>
 type Parts = ReturnType<typeof partsOf>
 
-/** Makes what a leader needs, and begins to listen; no worker and no job is started yet. `shutDown` ends it. */
+/** Creates what a leader needs, and begins to listen; no worker and no job is started yet. `shutDown` ends it. */
 export function startLeader(...given: Parameters<typeof partsOf>): Leader {
   const parts = partsOf(...given)
   return { ...parts, ...jobsBeside(parts) }
@@ -33,7 +33,7 @@ function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat,
   const scheduled = new Scheduled(context)
   const listener = listen(home.databaseUrl, context.runnerId, {
     [CHANNELS.work]: () => {
-      if (guardian.isUp) pool.wake() // The round counts first what is due.
+      if (guardian.isUp) pool.wake() // The round first counts what is due.
       scheduled.look()
       bell.wake()
     },

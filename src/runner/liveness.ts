@@ -1,8 +1,8 @@
 import { rmSync, utimesSync, writeFileSync } from 'node:fs'
 
 /**
- * A file that is fresh while the leader's loop works and the database answers it. The leader removes it when it leaves
- * in order. Stale or missing means dead, stuck, or not leading.
+ * A file that is fresh while the leader's loop works and the database answers. The leader removes it when it exits in
+ * order. Stale or missing means dead, stuck, or not leading.
  */
 export class Liveness {
   readonly #file: string | undefined

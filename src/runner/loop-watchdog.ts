@@ -5,9 +5,9 @@ const FEED_MS = 1_000
 
 /**
  * Ends this process, with exit code 70, when its event loop has stood still for as long as a leader may trust its lead:
- * it could not even notice that another leads. The guardian ends its workers, and a standby goes on. A machine that is
- * slow or was suspended is not to blame: several looks in a row must find the loop where it was, and none of them
- * counts while the whole process stands still.
+ * it could not even notice that another leads. The guardian ends its workers, and a standby goes on. A slow or
+ * suspended machine is no reason: several looks in a row must find the loop where it was, and none of them counts while
+ * the whole process stands still.
  * @returns ends the watch
  */
 export function watchLoop(): () => void {

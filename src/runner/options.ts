@@ -8,14 +8,14 @@ import type { OutageMonitor } from './outage-monitor.ts'
 import type { Signals } from './signals.ts'
 
 export interface RunOptions {
-  /** Our row's id to be: connections carry it in their names from the start, so that a takeover can end them. */
+  /** The id of our row to be: connections carry it in their names from the start, so that a takeover can end them. */
   readonly id: string
   readonly home: Home
   readonly log: Log
   readonly settings: Settings
   /** The process that started us, when it is one of ours. */
   readonly parentId: string | null
-  /** Leave when nothing is due or running, nor scheduled for the next moments. */
+  /** Exit when nothing is due or running, nor scheduled for the next moments. */
   readonly exitOnIdle: boolean
   /** The crawls to work on. */
   readonly scope: WorkScope
@@ -23,19 +23,19 @@ export interface RunOptions {
   readonly crawlId: string | undefined
   /** Do not take over: wait until no other runner is left. */
   readonly standby: boolean
-  /** Stand by when a newer runner takes over, instead of leaving. */
+  /** Stand by when a newer runner takes over, instead of exiting. */
   readonly stays: boolean
   /** Started to stay: when it belongs to a server, an `add --run` may borrow the lead from it. */
   readonly daemon: boolean
-  /** Somebody watches it live and is told there what a Ctrl-C waits for: the log does not say it once more. */
+  /** Somebody watches it live, and sees there what a Ctrl-C waits for: the log does not repeat it. */
   readonly isWatched: boolean
   /** How long an older runner may take to drain before its tree is killed. */
   readonly handoffGraceMs: number
   /** How many pages at once over all crawls; undefined: as many as the crawls' own limits come to. */
   readonly concurrency: number | undefined
-  /** Drain so long after the start. */
+  /** Drain this long after the start. */
   readonly runForMs: number | undefined
-  /** Pass the gate, end and take over what others left behind, and leave. */
+  /** Pass the gate, end and take over what others left behind, and exit. */
   readonly maintenanceOnly: boolean
   /** Touched while the leader is well. */
   readonly livenessFile: string | undefined
@@ -53,13 +53,13 @@ export interface LeadOptions extends Run {
   readonly containment: Containment
 }
 
-/** Why a runner left. All of them are fine: exit code 0, but for `forced`. */
+/** Why a runner exited. All of them are fine: exit code 0, except for `forced`. */
 export type WhyEnded = 'idle' | 'maintained' | 'drained' | 'superseded' | 'forced'
 
 /** How a run ended. */
 export interface Ended {
   readonly why: WhyEnded
-  /** The first cause of our drain, in words that people know. */
+  /** The first cause of our drain, in words for users. */
   readonly reason: string | undefined
 }
 

@@ -5,19 +5,19 @@ import type { Home } from '../db/home.ts'
 
 /** How often a long outage is logged again. */
 const SAY_MS = 60_000
-/** Somebody else may be restarting our own server: we leave it to them for so long. */
+/** Somebody else may be restarting our embedded server: how long we leave it to them. */
 const REVIVE_AFTER_MS = 1_000
 
 /**
  * Watches for outages of the database: logs when one begins and ends, and a long one, or one of many, once a minute.
- * Starts our own server again.
+ * Restarts our embedded server.
  */
 export class OutageMonitor {
   readonly #home: Home
   readonly #log: Log
   #since: number | undefined
   #saidAt = Number.NEGATIVE_INFINITY
-  /** The present one was logged. */
+  /** The current one was logged. */
   #said = false
   #reviving = false
 
@@ -26,7 +26,7 @@ export class OutageMonitor {
     this.#log = log
   }
 
-  /** Is one under way? */
+  /** Whether one is in progress. */
   get isOn(): boolean {
     return this.#since !== undefined
   }

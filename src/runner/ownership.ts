@@ -4,13 +4,13 @@ import type { ProcessType } from '../db/tables.ts'
 import { presentRows } from '../processes/presence.ts'
 import { ancestorsAmong } from '../processes/registry/relatives.ts'
 
-// The owner of the runner, and its leader. Several commands may live side by side on one data dir: a server, its
-// daemon, an `add --run`.
+// The owner of the runner, and its leader. Several commands may coexist on one data dir: a server, its daemon, an
+// `add --run`.
 
-/** Commands that may own the runner: the newest of them has it. */
+/** Commands that may own the runner: the newest of them does. */
 const FOREGROUND_RUNNER_OWNER_TYPES: readonly ProcessType[] = ['server', 'add', 'update']
 
-/** The command that may have the runner: the newest that is there. `add --run` borrows it from a server. */
+/** The command that may have the runner: the newest live one. `add --run` borrows it from a server. */
 export async function foregroundRunnerOwner(home: Home): Promise<LiveRow | undefined> {
   return (await presentRows(home)).findLast(mayOwn)
 }
@@ -20,8 +20,8 @@ export async function commandOwnsForegroundRunner(home: Home, commandId: string)
 }
 
 /**
- * The command that a process works for: itself or its nearest ancestor that may own a runner; undefined for one that
- * stands on its own.
+ * The command that a process works for: itself or its nearest ancestor that may own a runner; undefined for a
+ * standalone one.
  */
 export async function ownerOf(home: Home, processId: string): Promise<LiveRow | undefined> {
   const rows = await presentRows(home)
@@ -29,12 +29,12 @@ export async function ownerOf(home: Home, processId: string): Promise<LiveRow | 
   return row && [row, ...(await ancestorsAmong(rows, row))].find(mayOwn)
 }
 
-/** Runners that are there and not standing by, the oldest first: leading, or at the gate. */
+/** Live runners that are not standing by, the oldest first: leading, or at the gate. */
 export async function liveRunnerProcesses(home: Home): Promise<LiveRow[]> {
   return (await presentRows(home)).filter((row) => isRunner(row) && !row.standby)
 }
 
-/** The leader, when one is there. */
+/** The live leader, if any. */
 export async function healthyOrchestrator(home: Home): Promise<LiveRow | undefined> {
   return (await liveRunnerProcesses(home)).find((row) => row.worker_type === 'worker_runner')
 }

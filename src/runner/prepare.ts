@@ -3,16 +3,15 @@ import { type Containment, detectContainment } from '../processes/containment/co
 import type { lead } from './lead.ts'
 import type { RunOptions } from './options.ts'
 
-/** The things that a leader has, and that a runner on its way to the gate does not need yet. */
+/** What a leader has, and a runner on its way to the gate does not need yet. */
 export interface Prepared {
   readonly lead: typeof lead
   readonly containment: Containment
 }
 
 /**
- * Gets ready what only a leader needs, in the time that it takes to pass the gate.
- * Rejects with UsageError for a containment or an account that this machine does not offer: its caller hears of that by
- * awaiting it.
+ * Prepares what only a leader needs, while it passes the gate. Rejects with UsageError for a containment or an account
+ * that this machine does not offer: the caller learns of that by awaiting it.
  */
 export function prepare({ settings, id, home, log }: RunOptions): Promise<Prepared> {
   const detected = detectContainment(settings.config.CONTAINMENT, id)

@@ -18,13 +18,12 @@ export interface Term {
 }
 
 /**
- * One transaction: closes the rows of the dead, makes due again what they had claimed, raises the term, and makes us
- * the one active runner.
+ * One transaction: closes the rows of the dead, makes what they had claimed due again, raises the term, and makes us
+ * the one active runner. Throws the unique violation (23505) of the gate's index when somebody else is.
  * @param reaped the rows that are open, and those of them that stay so
  * @param stopped no term is raised once we are told to stop
  * @returns undefined when our own row was closed or deleted: no row, no lead, and the term stays as it was; and when
- *   we were told to stop
- * Throws the unique violation (23505) of the gate's index when somebody else is.
+ * we were told to stop
  */
 export async function promote(
   home: Home,
@@ -43,7 +42,7 @@ export async function promote(
     const requeued = claimants.length > 0 ? await requeueClaimsOf(tx, claimants) : 0
     await closeAsLost(tx, dead)
     const number = stopped.aborted ? undefined : await raiseTerm(tx, home.dataDirId, me.id)
-    if (number === undefined) throw new NoTerm() // Takes a raised term back.
+    if (number === undefined) throw new NoTerm() // Rolls a raised term back.
     return { number, requeued } as Term
   })
   return await promotion.catch((error: unknown) => {
@@ -56,8 +55,8 @@ class NoTerm extends Error {}
 
 /**
  * A runner is dead when the operating system says so, or when it has been silent for longer than it may trust its lead.
- * One that came to the gate since we looked is alive, and leaves or stands by when it sees us. Processes below other
- * runners are dead: the gate has proved it, in other containers, too.
+ * One that came to the gate since we looked is alive, and exits or stands by when it sees us. Processes below other
+ * runners are dead: the gate has proved it, also for other containers.
  */
 async function isDead(home: Home, me: Place, row: LiveRow): Promise<boolean> {
   if (!isRunner(row) && row.runner_id !== null && row.runner_id !== me.id) return true

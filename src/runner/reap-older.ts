@@ -14,14 +14,14 @@ import { stuckPid } from '../workers/supervise/reap.ts'
 
 export interface Reaped {
   readonly open: readonly LiveRow[]
-  /** The ids of rows whose processes cannot be ended: their pages wait for them, and nothing else does. */
+  /** The ids of rows whose processes cannot be ended: only their own pages wait for them. */
   readonly stuck: ReadonlySet<string>
 }
 
 /**
  * Before the promotion: kills and confirms everything that still carries the mark of an older runner, and ends those
- * runners' database sessions. It spares a runner that is there: one that stands by may have worked before, and
- * the remains of that are not itself.
+ * runners' database sessions. It spares a live runner: one that stands by may have worked before, and its remains are
+ * not the runner itself.
  * @returns the rows that are open then; undefined, and nothing ended, when another runner has come to the gate
  */
 export async function reapOlder(home: Home, log: Log, me: Place): Promise<Reaped | undefined> {
@@ -55,7 +55,7 @@ export async function lostLeaderHere(home: Home): Promise<string | undefined> {
   return await lostLeaderIn(home, { bootId: bootId(), pidNamespace: pidNamespace() })
 }
 
-/** Kills what runs in the name of these runners, by their marks and by rows. @returns the rows of what survives */
+/** Kills what runs on behalf of these runners, by their marks and by rows. @returns the rows of what survives */
 async function killAllOf(
   home: Home,
   log: Log,

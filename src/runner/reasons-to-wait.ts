@@ -9,13 +9,13 @@ import { foregroundRunnerOwner, liveRunnerProcesses } from './ownership.ts'
 export interface Waiter {
   readonly home: Home
   readonly me: Place
-  /** The command whose daemon it is; undefined for one that stands on its own. */
+  /** The command whose daemon it is; undefined for a standalone one. */
   readonly ownerId: string | undefined
 }
 
 /** A reason why a runner does not come to the gate yet. It ends when nobody is in the way any more. */
 export interface Reason<Row extends LiveRow = LiveRow> {
-  /** All who are in the way; the last one is named. `succeeded`: a newer runner leads, and our turn will not come. */
+  /** All that are in the way; the last one is named. `succeeded`: a newer runner leads, and our turn will not come. */
   inTheWay(waiter: Waiter): Promise<readonly Row[] | 'succeeded'>
   /** Why we wait, for the log and for `status`. */
   says(row: Row): string
@@ -37,7 +37,7 @@ export const REASONS = {
     lookMs: 2_000,
   } satisfies Reason,
 
-  /** Another supervisor fights with ours: its leader may keep the lead for a while. */
+  /** Another supervisor competes with ours: its leader may keep the lead for a while. */
   'holds off': {
     inTheWay: async ({ home }) => {
       const leader = await holdOffToRespect(home)
@@ -49,7 +49,7 @@ export const REASONS = {
     lookMs: 2_000,
   } satisfies Reason<LeadHoldOff>,
 
-  /** It leads when no other runner is left, nor a newer one that stands by as well. */
+  /** It leads when there is no other runner, nor a newer one that stands by as well. */
   'for others': {
     inTheWay: async ({ home, me }) =>
       (await presentRows(home)).filter(
@@ -59,7 +59,7 @@ export const REASONS = {
     lookMs: 2_000,
   } satisfies Reason,
 
-  /** It has handed over, and leaves when the newer one leads, or has led and ended in order; else it leads again. */
+  /** It has handed over. It exits when the newer one leads, or has led and ended in order; else it leads again. */
   'for a newer one to lead': {
     inTheWay: async ({ home, me }) => {
       const newer = (await liveRunnerProcesses(home)).filter(({ id, seq }) => id !== me.id && seq > me.seq)
@@ -69,7 +69,7 @@ export const REASONS = {
           : await hasSuccessor(home, me.id)
       return leads ? 'succeeded' : newer
     },
-    says: ({ pid }) => `leaving as soon as runner pid ${pid} leads`,
+    says: ({ pid }) => `exiting as soon as runner pid ${pid} leads`,
     lookMs: 50, // A takeover is a matter of moments.
   } satisfies Reason,
 }

@@ -9,12 +9,12 @@ import { MARKER } from '../processes/marks.ts'
 import type { RunOptions } from './options.ts'
 
 /**
- * Writes our row as a runner that waits, and puts our mark into the environment that children inherit. Done again,
- * when the database was away or our row was closed or deleted, it makes the row say what we do from now on: nobody may
- * wait for a leader that only stands by.
+ * Writes our row as a runner that waits, and puts our mark into the environment that children inherit. When it is
+ * repeated, because the database was away or our row was closed or deleted, it updates the row to what we do from now
+ * on: nobody may wait for a leader that only stands by. Throws AppError when a newer program has changed the database
+ * since we opened it.
  * @param standby we begin as a standby, which no other runner minds
- * @returns undefined when a newer runner has led since, which had good reason to close the row of one that takes over.
- * Throws AppError when a newer program has changed the database since we opened it.
+ * @returns undefined when a newer runner has led since, which had good reason to close the row of one that takes over
  */
 export async function register(options: RunOptions, standby: boolean): Promise<Place | undefined> {
   const { home, id, parentId, crawlId, scope } = options
@@ -38,7 +38,7 @@ export async function register(options: RunOptions, standby: boolean): Promise<P
   await failpoint('gate.registered')
   process.env[MARKER.process] = id
   process.env[MARKER.runner] = id
-  // From here on a migration waits for us. A faster one has changed the schema under our feet.
+  // From here on a migration waits for us. A faster one may have changed the schema before.
   await refuseNewerSchema(home.db)
   return me
 }

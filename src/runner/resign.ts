@@ -3,14 +3,14 @@ import { failpoint } from '../base/failpoint.ts'
 import { markResigned } from '../db/processes.ts'
 import type { RunOptions } from './options.ts'
 
-/** How long a runner that ends waits for the database; less when it was told to kill its hooks. */
+/** How long an ending runner waits for the database; less when it was told to kill its hooks. */
 const BOUND_MS = 5_000
 export const FORCED_BOUND_MS = 2_000
 const PAUSE_MS = 250
 
 /**
- * Closes our row: the last thing that a runner does. It tries again while the database is away, but not for long: then
- * the next runner closes the row.
+ * Closes our row: the last thing that a runner does. It retries while the database is away, but not for long: then the
+ * next runner closes the row.
  * @param code our exit code
  */
 export async function resign({ id, home, log }: RunOptions, code: number, boundMs = BOUND_MS): Promise<void> {

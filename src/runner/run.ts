@@ -58,16 +58,16 @@ async function registered(run: Run): Promise<Why> {
 }
 
 /**
- * Waits for a step on the way to the lead; once we are told to stop, not for a silent database: nothing of us works
+ * Waits for a step on the way to the lead; once we are told to stop, not for an unresponsive database: we have no work
  * yet, and the next runner closes our row.
  */
 async function beforeLeading<T>(run: Run, step: Promise<T>): Promise<T | Unpromoted> {
   if (await untilLate(step, SILENT_MS, run.signals.stop.drain)) return await step
-  run.log.warn('what is under way does not end, as when the database is silent: leaving without it')
+  run.log.warn('the current step does not end, perhaps for lack of the database: exiting without it')
   return { why: whyStopped(run) }
 }
 
-/** One term. The data dir is ours until nothing of it works any more. */
+/** One term. The data dir is ours until none of its work runs any more. */
 async function leadOnce(run: Run, me: Place, { term, lock, prepared }: Ready): Promise<Why> {
   try {
     const { lead, containment } = await prepared
@@ -78,14 +78,14 @@ async function leadOnce(run: Run, me: Place, { term, lock, prepared }: Ready): P
 }
 
 /**
- * Has a newer runner the lead now, or soon? A leader that was stopped hears from the newer one that wakes it that its
- * lead is lost: when it yields its lead it stands by, and does not register again, to take over.
+ * Whether a newer runner has the lead now, or soon. When a stopped leader is woken by a newer one, it finds its lead
+ * lost: if it yields its lead, it stands by, instead of registering again to take over.
  */
 async function isTakenFrom({ home, id }: Run, { yieldsLead }: Candidacy, why: Why): Promise<boolean> {
   return why === 'superseded' || (why === 'lost' && yieldsLead && (await isHandoffRequested(home, id)))
 }
 
-/** Gets out of the way of newer runners. @returns why this is our end; undefined: we go on, and wait */
+/** Gets out of the way of newer runners. @returns why we end; undefined: we go on, and wait */
 async function stepAside(run: Run, { yieldsLead }: Candidacy): Promise<Why | undefined> {
   const demoted = await demote(run.home, run.id, !yieldsLead)
   await failpoint('shutdown.demoted')

@@ -6,11 +6,11 @@ import { reapRunner } from '../workers/supervise/reap.ts'
 import { closeWorkers } from '../workers/supervise/worker-pool.ts'
 import type { Leader } from './leader.ts'
 
-/** How long a stop waits for a statement that is under way: the database may be silent. */
+/** How long a stop waits for a statement in progress: the database may be unresponsive. */
 export const SILENT_MS = 1_000
 /** How long the work after the last worker's end may take, and while the database is silent. */
 const LAST_MS = { answers: 15_000, isSilent: 1_000 } as const
-/** How often a stop that takes longer says what it waits for. */
+/** How often a stop that takes longer reports what it waits for. */
 const SAY_MS = 5_000
 
 /**
@@ -23,7 +23,7 @@ export async function shutDown(leader: Leader): Promise<void> {
   const say = setInterval(() => log.info(whatIsLeft(leader)), SAY_MS)
   await closeWorkers(pool).finally(() => clearInterval(say))
   await failpoint('shutdown.workers_gone')
-  // The database may be silent: the next promotion does what does not get done in time.
+  // The database may be unresponsive: the next promotion does what is not done in time.
   let isOver = false
   const last = async () => {
     await jobsEnded
@@ -35,15 +35,15 @@ export async function shutDown(leader: Leader): Promise<void> {
       // The next promotion closes rows that cannot be closed while the database is away.
       log[isDatabaseAway(error) ? 'debug' : 'error'](`cannot reap what remains: ${messageOf(error)}`)
     }
-    // A worker may have found something to do before it heard that it shall leave.
+    // A worker may have found something to do before it learned that it is to exit.
     if (!isOver) await page.writeLast(pool).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
   }
   liveness.end()
-  disk.look() // It says so when a disk that was full has space again.
+  disk.look() // Reports when a disk that was full has space again.
   const written = last()
   const ms = leader.isSilent || outage.isOn ? LAST_MS.isSilent : LAST_MS.answers
   if (!(await untilLate(written, ms, context.stop.drain)))
-    log.warn('the database does not answer: leaving without it; the next runner sees to what is left')
+    log.warn('the database does not answer: exiting without it; the next runner takes care of the rest')
   isOver = true
   await untilLate(Promise.all([listener.close(), upkeep.end()]), SILENT_MS, context.stop.drain)
   await guardian.leave()

@@ -1,12 +1,12 @@
 import { messageOf } from '../base/errors.ts'
 import { nowAndEvery } from '../engine/every.ts'
 
-/** Looking whether there is something to do costs next to nothing. */
+/** Checking whether there is something to do costs next to nothing. */
 const LOOK_MS = 1_000
 
 /**
- * Does each job now and once a second, on a timer of its own, and never twice at once. One that fails is tried again
- * the next time, and takes nobody else along.
+ * Runs each job now and once a second, on its own timer, and never twice at once. A failed job is tried again the next
+ * time, and does not affect the others.
  * @param jobs by name
  * @param failed called with the error of a job; once, while it goes on failing in the same way
  * @returns ends them: resolves when none is under way any more

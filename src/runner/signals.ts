@@ -11,30 +11,30 @@ const SAME_PRESS_MS = 150
  */
 const LATE_MS = 5_000
 
-/** What a stop needs after its hooks at most: to kill them, to write what they made, to leave. */
+/** The most that a stop needs after its hooks: to kill them, to write what they made, to exit. */
 const RESERVE_MS = 5_000
 
-/** Killing what runs takes as long as it takes. */
+/** Killing running hooks takes at least this long. */
 const LEAST_MS = 2_000
 
 /** The part of a stop's time that hooks may use. */
 const hooksShare = (stopMs: number) => stopMs - Math.min(RESERVE_MS, stopMs / 2)
 
 interface SignalsOptions {
-  /** Drain so long after the start. */
+  /** Drain this long after the start. */
   readonly runForMs?: number | undefined
   /** How long hooks may go on when the command that started us dies; undefined: no command of ours did. */
   readonly orphanMs?: number | undefined
   /** How long any stop may take (`STOP_SECONDS`); undefined: what is left of the hooks' timeouts. */
   readonly stopMs?: number | undefined
-  /** A live view answers a Ctrl-C. */
+  /** A live view responds to Ctrl-C. */
   readonly isWatched?: boolean
 }
 
 /**
- * The only place that handles signals: the first drains, the second kills hooks now, the third leaves at once (the next
+ * The only place that handles signals: the first drains, the second kills hooks now, the third exits at once (the next
  * start reaps). Handlers only request a stop; the loops act. The handlers stay until the process ends: one that is
- * leaving in order must not die of a late signal. The end of `--run-for`, on the monotonic clock, is one more reason to
+ * exiting in order must not die of a late signal. The end of `--run-for`, on the monotonic clock, is one more reason to
  * drain; the death of the command that we work for is another.
  */
 export class Signals {
@@ -44,9 +44,9 @@ export class Signals {
   /** Until then the next SIGTERM comes from the newer runner to which we have handed over. */
   #owedUntil = Number.NEGATIVE_INFINITY
   #hadTerm = false
-  /** The first SIGTERM of this round is a newer runner's, and counts as nobody's press. */
+  /** The first SIGTERM of this round comes from a newer runner, and does not count as a key press. */
   #isExpected = false
-  /** All of them, those of one key press, too; but not a newer runner's that was expected. */
+  /** All signals, including those of one key press, except for the expected one of a newer runner. */
   #received = 0
   /** What has ended the run, and not only one lead. */
   #over: { readonly reason: string; readonly capMs: number } | undefined
@@ -72,8 +72,8 @@ export class Signals {
       this.#last = now
       this.#count += 1
       if (this.#count === 1) {
-        // Only a person presses keys: who sends another signal knows what it means.
-        const again = signal === 'SIGINT' ? ' (again: kill them, a third time: leave at once)' : ''
+        // Only people press keys: whoever sends another signal knows what it means.
+        const again = signal === 'SIGINT' ? ' (again: kill them, a third time: exit at once)' : ''
         const level = isWatched && signal === 'SIGINT' ? 'debug' : 'info'
         log[level](`${signal}: draining; running hooks may finish${again}`)
         drain(signal)
@@ -82,7 +82,7 @@ export class Signals {
         process.exitCode = EXIT.interrupted
         this.#stop.requestForce(false)
       } else {
-        log.error(`${signal}: leaving at once; the next start reaps what is left`)
+        log.error(`${signal}: exiting at once; the next start reaps what is left`)
         process.exit(EXIT.interrupted)
       }
       bell.wake()
@@ -94,7 +94,7 @@ export class Signals {
     }
     if (runForMs !== undefined)
       setTimeout(() => end('the time of --run-for is over', Number.POSITIVE_INFINITY), runForMs).unref()
-    // Without a channel we were started by somebody else, who inherited that command's environment.
+    // Without a channel somebody else started us, who inherited that command's environment.
     if (orphanMs === undefined || process.send === undefined) return
     const onOrphaned = () => {
       const reason = 'the command that started this runner is gone'
@@ -102,11 +102,11 @@ export class Signals {
       end(reason, orphanMs)
     }
     process.once('disconnect', onOrphaned)
-    process.channel?.unref() // Waiting for the news is no reason to stay.
+    process.channel?.unref() // Waiting for this must not keep the process alive.
     if (!process.connected) onOrphaned() // It died while we were starting.
   }
 
-  /** Has a stop come to its end in time: hooks are killed when theirs is over, and then this process leaves. */
+  /** Ends a stop in time: hooks are killed when their share is over, and then this process exits. */
   #limit(stopMs: number, bell: Bell, log: Log): void {
     const stop = this.#stop
     const reserve = stopMs - hooksShare(stopMs)
@@ -118,7 +118,7 @@ export class Signals {
     }
     const leave = () => {
       if (stop !== this.#stop) return
-      log.error('STOP_SECONDS is over: leaving at once; the guardian ends what is left')
+      log.error('STOP_SECONDS is over: exiting at once; the guardian ends what is left')
       process.exit()
     }
     setTimeout(force, hooksShare(stopMs) + reserve / 3).unref()
@@ -130,26 +130,26 @@ export class Signals {
     return this.#stop
   }
 
-  /** The newer runner to which we have handed over is gone: a SIGTERM is a person's again. */
+  /** The newer runner to which we have handed over is gone: from now on a SIGTERM is a user's again. */
   expectNone(): void {
     this.#owedUntil = Number.NEGATIVE_INFINITY
   }
 
   /**
-   * A newer runner asks for the lead, and has signalled us or is about to: we drain for that signal, but it is no press
-   * of a person's.
+   * A newer runner asks for the lead, and has signalled us or is about to: we drain for that signal, but it does not
+   * count as a user's.
    */
   expectOne(): void {
     if (this.#isExpected) return
     this.#isExpected = true
     if (!this.#hadTerm) return
     this.#received -= 1
-    if (this.#count > 1) return // What was killed stays so.
+    if (this.#count > 1) return // Killed hooks stay killed.
     this.#count = 0
     this.#last = Number.NEGATIVE_INFINITY
   }
 
-  /** Is a SIGTERM a newer runner's: of the one that takes over now, or late of one to which we have handed over? */
+  /** Whether a SIGTERM is a newer runner's: of the one that takes over now, or a late one after a handover. */
   #newerRunners(now: number): 'of now' | 'late' | undefined {
     if (this.#isExpected && !this.#hadTerm) {
       this.#hadTerm = true

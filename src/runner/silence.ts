@@ -2,8 +2,8 @@ import { TRUST_MS } from '../db/heartbeats.ts'
 import type { LiveRow } from '../db/processes.ts'
 
 /**
- * When two looks are further apart, we were away ourselves: stopped, suspended, or without a database. Beats that we
- * missed prove nothing.
+ * When two looks are further apart, we were away ourselves: stopped, suspended, or without a database. Missed beats
+ * prove nothing then.
  */
 const LONGEST_GAP_MS = 10_000
 
@@ -14,14 +14,14 @@ interface Heard {
 }
 
 /**
- * Tells which processes have fallen silent: their heartbeat stayed the same for as long as a leader trusts its lead, in
- * a database that answered us all the time. Counted on our own monotonic clock, so that neither an outage, which
- * silences everybody, nor a clock that jumps, nor a machine that was suspended makes anybody look dead.
+ * Tells which processes have fallen silent: their heartbeat has not changed for as long as a leader trusts its lead, in
+ * a database that answered us all the time. Measured on our own monotonic clock, so that neither an outage, which
+ * silences everybody, nor a clock that jumps, nor a suspended machine makes a process look dead.
  */
 export class Silence {
   readonly #heard = new Map<string, Heard>()
 
-  /** One look at a row. True: its process has said nothing for its whole trust window. */
+  /** One look at a row. True: its process has been silent for its whole trust window. */
   hasFallenOn(row: LiveRow): boolean {
     const now = performance.now()
     const beat = row.heartbeat_at?.getTime() ?? 0

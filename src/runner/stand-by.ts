@@ -17,8 +17,8 @@ export type Ready = Promoted & { readonly prepared: Promise<Prepared> }
 export type Unready = Unpromoted | { readonly term?: undefined; readonly why: 'succeeded' }
 
 /**
- * Waits for our turn, and passes the gate. A runner that waits for others stands by again while somebody unknown holds
- * the data dir. Throws AppError when an older runner cannot be ended, or the data dir stays held from one that takes
+ * Waits for our turn, and passes the gate. A runner that waits for others stands by again while an unknown process
+ * holds the data dir. Throws AppError when an older runner cannot be ended, or when the data dir stays held and we take
  * over.
  */
 export async function standBy(run: Run, me: Place, candidacy: Candidacy): Promise<Ready | Unready> {
@@ -79,6 +79,6 @@ async function ourTurn(
     hasPassed ||= silent.some(({ standby }) => !standby)
   }
   if (stop.drain.aborted) return me
-  // We become the newest, to go before a newer runner that has fallen silent.
+  // We become the newest, to pass before a newer runner that has fallen silent.
   return await goToGate(home, me, hasPassed)
 }

@@ -8,9 +8,9 @@ import type { Run, Why, WhyEnded } from './options.ts'
 const LONGEST_PAUSE_MS = 5_000
 
 /**
- * Does the work of a runner, registration first, again and again for as long as it is the database that ends it. The
- * gate says each time whether we still lead. Throws an error that waiting does not mend: a refused login, a database
- * that does not exist.
+ * Does the work of a runner, registration first, again and again for as long as only the database ends it. Each time
+ * the gate decides whether we still lead. Throws an error that waiting cannot fix: a refused login, a database that
+ * does not exist.
  */
 export async function throughOutages(run: Run, work: () => Promise<Why>): Promise<WhyEnded> {
   const { home, log, outage, signals } = run

@@ -1,4 +1,4 @@
-/** Until when a leader may believe that it leads: for `ms` after the moment at which it asked and was answered. */
+/** Until when a leader may believe that it leads: for `ms` after the moment of its last question that was answered. */
 export class Trust {
   readonly #ms: number
   readonly #onEnd: () => void
@@ -13,7 +13,7 @@ export class Trust {
     this.answered(performance.now())
   }
 
-  /** @param askedAt monotonic time; an answer that comes later than that to a later question changes nothing */
+  /** @param askedAt monotonic time; an answer that arrives after that to a later question changes nothing */
   answered(askedAt: number): void {
     if (askedAt + this.#ms <= this.#until) return
     this.#until = askedAt + this.#ms

@@ -9,7 +9,7 @@ import { watchEnds } from './watch-ends.ts'
 
 /** How often the kernel is asked whether a process has ended. */
 const LOOK_MS = 100
-/** How often a database that is away is looked for. */
+/** How often a database that is away is tried. */
 const AWAY_MS = 500
 
 export interface WaitOptions {
@@ -18,16 +18,16 @@ export interface WaitOptions {
   readonly bell: Bell
   /** Called with the reason why we wait, and with null when there is none any more. */
   readonly waitsFor: (reason: string | null) => void
-  /** Called when a query failed; throws what waiting does not mend. */
+  /** Called when a query failed; throws what waiting cannot fix. */
   readonly away: (error: unknown) => void
 }
 
 /**
- * Waits for as long as a process that shows signs of life is in the way, and says so once. The end of a process of this
- * machine is noticed within 0.1 s, however it ended; of another machine within `lookMs`; one that stands still is
- * passed when its own trust in its lead is over.
+ * Waits for as long as a live process is in the way, and reports so once. The end of a process of this machine is
+ * noticed within 0.1 s, however it ended; of another machine within `lookMs`; a process that stands still is passed
+ * when its trust in its lead has expired.
  * @returns those in the way that have fallen silent: they still exist, and somebody has to end them; none when we were
- *   told to stop. `succeeded`: a newer runner leads
+ * told to stop. `succeeded`: a newer runner leads
  */
 export async function waitWhile(
   { inTheWay, says, lookMs }: Reason,

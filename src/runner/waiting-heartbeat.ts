@@ -10,15 +10,14 @@ export interface WaitingHeartbeat {
   readonly stop: Stop
   /** Aborts when somebody else has closed or deleted our row. */
   readonly lost: AbortSignal
-  /** Has `status` show the reason why we wait. */
+  /** Makes `status` show the reason why we wait. */
   readonly waitsFor: (reason: string | null) => void
   readonly end: () => void
 }
 
 /**
- * Says again and again that a runner is there and why it waits; notices when its row is closed or deleted, and
- * that the database is away. Without it a standby would wait beside a dead database, or in the name of a row that
- * nobody sees.
+ * Keeps reporting that a runner is alive and why it waits; notices when its row is closed or deleted, and that the
+ * database is away. Without it a standby would wait beside a dead database, or for a row that nobody sees.
  */
 export function beatWhileWaiting({ id, home, log, signals, outage }: Run): WaitingHeartbeat {
   const stop = signals.stop.part()

@@ -12,9 +12,9 @@ export interface WatchOptions {
 }
 
 /**
- * Watches processes of this machine, without the database, until one of them has ended, the time is over or we are to
+ * Watches processes of this machine, without the database, until one of them has ended, the time is over or we have to
  * stop.
- * @returns how many there still are
+ * @returns how many are left
  */
 export async function watchEnds(seen: readonly LiveRow[], { bell, stop, ms, lookMs }: WatchOptions): Promise<number> {
   const end = performance.now() + ms

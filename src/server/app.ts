@@ -17,10 +17,10 @@ import { troublePage } from './pages/trouble.ts'
 import type { App } from './visit.ts'
 import type { Web } from './web.ts'
 
-/** A form of ours has a code. */
+/** The largest body: our forms contain a code at most. */
 const MOST_BODY_BYTES = 16_384
 
-/** What the app answers, from `Request` to `Response`. */
+/** The app, from `Request` to `Response`. */
 export function createApp(web: Web): App {
   const app: App = new Hono()
   const headers = Object.entries(securityHeaders(web.copies.place))
@@ -29,11 +29,11 @@ export function createApp(web: Web): App {
     for (const [name, value] of headers) if (!c.res.headers.has(name)) c.res.headers.set(name, value)
   })
   app.onError((error, c) => {
-    if (error instanceof HTTPException) return answerTrouble(c, 400, 'This could not be read', error.message)
+    if (error instanceof HTTPException) return answerTrouble(c, 400, 'The request could not be read', error.message)
     const isAway = isDatabaseAway(error)
     if (isAway) web.database.isAway()
     if (!isAway) web.log.error(`${c.req.method} ${c.req.path}: ${messageOf(error)}`)
-    const text = isAway ? 'The database is away' : 'This went wrong'
+    const text = isAway ? 'The database is unavailable' : 'Something went wrong'
     const why = isAway
       ? 'the server waits for it; load this page again'
       : `${messageOf(error)}; logs/server.log has more`
@@ -45,7 +45,7 @@ export function createApp(web: Web): App {
   app.use(
     bodyLimit({
       maxSize: MOST_BODY_BYTES,
-      onError: (c) => answerTrouble(c, 413, 'This is too much', 'a form has a code'),
+      onError: (c) => answerTrouble(c, 413, 'The request is too large', 'forms here have only a code'),
     }),
   )
   routeHealth(app, web)
@@ -69,7 +69,7 @@ export function createApp(web: Web): App {
   })
 
   app.use(async (c, next) => {
-    // A program reads, and has no session: only what it may read is asked of it.
+    // A program only reads, and has no session: it may use only what is for programs.
     if (isForPrograms(c) && isToken(c.req.header('authorization'), web.archive.settings.config.SERVER_TOKEN))
       return await next()
     const session = await web.sessions.of(tokensIn(c.req.header('cookie'), web.names))
@@ -90,7 +90,7 @@ export function createApp(web: Web): App {
   return app
 }
 
-/** Nobody that we know: a person is asked for a code, a program is told. */
+/** The answer without a session: a person is asked for a code, a program gets an error. */
 function refuse(c: Context): Response {
   if (isForPrograms(c)) return c.json({ error: 'no session: log in, or send a token' }, 401)
   return c.html(loginPage(), 401)

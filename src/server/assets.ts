@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { asset } from '../base/package-root.ts'
 
-/** A file that pages load. Its name says what is in it, so that a browser keeps it for ever. */
+/** A file that pages load. Its name depends on its content, so that a browser may keep it for ever. */
 export interface ServedAsset {
   readonly path: string
   readonly type: string
   readonly text: string
 }
 
-/** The one stylesheet, which pages on disk have, too, the one script, and that of the worker that tabs share. */
+/** The stylesheet, which pages on disk share, the script, and that of the worker that tabs share. */
 export function servedAssets(): Readonly<Record<'style' | 'script' | 'worker', ServedAsset>> {
   known ??= {
     style: made('pages.css', 'text/css', [

@@ -2,7 +2,7 @@ import type { Archive } from '../app/archive.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 
-/** Brings the database back, or waits for it, once somebody found it away; meanwhile requests are refused at once. */
+/** Brings the database back, or waits for it, once it was found away; until then requests are refused at once. */
 export class DatabaseWatch {
   readonly #archive: Archive
   readonly #log: Log
@@ -15,13 +15,13 @@ export class DatabaseWatch {
     this.#stop = stop
   }
 
-  /** Somebody found it away. */
+  /** It was found away. */
   isAway(): void {
     if (this.#isWaiting || this.#stop.aborted) return
     this.#isWaiting = true
     this.#archive
       .untilBack(this.#stop)
-      .catch((error: unknown) => this.#log.warn(`the database stays away: ${messageOf(error)}`))
+      .catch((error: unknown) => this.#log.warn(`the database stays unavailable: ${messageOf(error)}`))
       .finally(() => {
         this.#isWaiting = false
       })

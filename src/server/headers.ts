@@ -1,11 +1,11 @@
 import type { ContentPlace } from './content/addresses.ts'
 
-/** Where frames, pictures and media of copies come from. */
+/** The source of frames, pictures and media of copies. */
 export function contentSource({ protocol, host, isWildcard }: ContentPlace): string {
   return `${protocol}//${isWildcard ? '*.' : ''}${host}`
 }
 
-/** What every answer of the app says. */
+/** The headers of every answer of the app. */
 export function securityHeaders(place: ContentPlace): Readonly<Record<string, string>> {
   const copies = contentSource(place)
   return {

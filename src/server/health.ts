@@ -3,7 +3,7 @@ import { healthyOrchestrator } from '../runner/ownership.ts'
 import type { App } from './visit.ts'
 import type { Web } from './web.ts'
 
-/** For whoever watches the server: they need no session, and tell nothing but whether it works. */
+/** For monitoring: these need no session, and tell only whether the server works. */
 export function routeHealth(app: App, { archive, database }: Web): void {
   app.get('/healthz', (c) => c.text('ok\n'))
   app.get('/readyz', async (c) => {

@@ -6,28 +6,28 @@ import { AppError, codeOf, EXIT } from '../base/errors.ts'
 import type { Listen } from './names.ts'
 import { type Holder, holdersOf } from './port-holders.ts'
 
-/** How long a request may take until its head is here, and its whole, in ms: whoever is slower is gone. */
+/** How long the head of a request may take, and all of it, in ms: slower clients are disconnected. */
 const HEAD_MS = 10_000
 const REQUEST_MS = 30_000
 
-/** A request without a Host is refused as one that has two. */
+/** Lets a request without a Host through, so that it is refused in the same way as one with two. */
 const OPTIONS = { headersTimeout: HEAD_MS, requestTimeout: REQUEST_MS, requireHostHeader: false }
 
-/** Where two may listen at one port, a newer server does before the older one stops. */
+/** Whether two processes can listen on one port: then a newer server listens before the older one stops. */
 const SHARES = process.platform === 'linux' || process.platform === 'freebsd'
-/** Elsewhere the older one stops first. */
+/** Elsewhere the older one stops first; how often the port is tried. */
 const AGAIN_MS = 20
 const MOST_TRIES = 1_000
 
-/** Says which of those who hold a port are older servers of ours, and has them leave. */
+/** Tells which holders of a port are older servers of ours, and makes them exit. */
 export interface Olders {
   areOurs(holders: readonly Holder[]): Promise<boolean>
   leave(): Promise<void>
 }
 
 /**
- * A listener at both addresses of loopback: a browser that looks for a name below `localhost` tries one, and then the
- * other. If only one were ours, whoever has the other could be taken for us.
+ * A listener on both loopback addresses: a browser that resolves a name below `localhost` tries one, and then the
+ * other. If only one were ours, whoever has the other could pose as us.
  */
 export class Listener {
   readonly server: HttpServer
@@ -35,13 +35,13 @@ export class Listener {
 
   constructor(answer: RequestListener) {
     this.server = createHttpServer(OPTIONS, answer)
-    // As an HTTP server makes its own.
+    // With the options of an HTTP server.
     this.#beside = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
       this.server.emit('connection', socket),
     )
   }
 
-  /** @returns the port; or why it cannot listen there. Where a machine has one of the two, it listens at that one */
+  /** @returns the port; or why it cannot listen there. A machine that has only one of the addresses uses that one */
   async listen({ host, port }: Listen, reusePort: boolean): Promise<number | Error> {
     const error = await listening(this.server, { host, port }, reusePort)
     if (error) return error
@@ -52,7 +52,7 @@ export class Listener {
     return other
   }
 
-  /** Accepts no more, and ends what is under way when it is late. */
+  /** Accepts no more connections, and ends requests in progress after `lateMs`. */
   async close(lateMs: number): Promise<void> {
     const over = Promise.all([this.server, this.#beside].map(closed))
     this.server.closeIdleConnections()
@@ -73,8 +73,8 @@ async function closed(server: Server): Promise<void> {
 }
 
 /**
- * Listens, beside an older server of ours if one is there.
- * @returns where, its port known. Throws AppError when somebody else has the port
+ * Listens, beside an older server of ours if there is one.
+ * @returns where, with the actual port. Throws AppError when somebody else has the port
  */
 export async function listenAt(listener: Listener, { host, port }: Listen, olders: Olders): Promise<Listen> {
   if (port !== 0 && !(await isFree({ host, port }))) {
@@ -86,13 +86,13 @@ export async function listenAt(listener: Listener, { host, port }: Listen, older
     const found = await listener.listen({ host, port }, SHARES)
     if (typeof found === 'number') return { host, port: found }
     if (codeOf(found) !== 'EADDRINUSE') throw found
-    // Any port, free at one address and taken at the other, is another one the next time.
+    // For port 0: a port may be free on one address and taken on the other; the next try gets another port.
     if ((SHARES && port !== 0) || tries > MOST_TRIES) throw taken({ host, port }, holdersOf(port), found)
     await sleep(AGAIN_MS)
   }
 }
 
-/** The same at another port when that one is taken. */
+/** The same, on another port when that one is taken. */
 export async function listenNear(listener: Listener, { host, port }: Listen, olders: Olders): Promise<Listen> {
   try {
     return await listenAt(listener, { host, port: port > 65_535 ? 0 : port }, olders)
@@ -102,7 +102,7 @@ export async function listenNear(listener: Listener, { host, port }: Listen, old
   }
 }
 
-/** Nobody listens there, at either address, not even one who would let us listen beside. */
+/** Whether nobody listens there, on either address, not even a process that would share the port. */
 async function isFree(listen: Listen): Promise<boolean> {
   const probe = new Listener(() => {})
   const found = await probe.listen(listen, false)
@@ -121,9 +121,9 @@ async function listening(server: Server, { host, port }: Listen, reusePort: bool
 }
 
 function taken({ host, port }: Listen, [holder]: readonly Holder[], cause?: unknown): AppError {
-  const who = holder ? `: pid ${holder.pid} (${holder.command.slice(0, 60)}) listens there` : ' by another program'
+  const who = holder ? `: pid ${holder.pid} (${holder.command.slice(0, 60)}) is listening there` : ' by another program'
   return new AppError(`port ${port} of ${host} is taken${who}`, {
-    hint: `--listen ${host.includes(':') ? `[${host}]` : host}:${port < 65_535 ? port + 1 : 8000} takes another one`,
+    hint: `--listen ${host.includes(':') ? `[${host}]` : host}:${port < 65_535 ? port + 1 : 8000} uses another one`,
     exitCode: EXIT.usage,
     cause,
   })
@@ -131,7 +131,7 @@ function taken({ host, port }: Listen, [holder]: readonly Holder[], cause?: unkn
 
 function unable({ host, port }: Listen, cause: unknown): AppError {
   const isLow = codeOf(cause) === 'EACCES'
-  return new AppError(`cannot listen at ${host}:${port}: ${isLow ? 'that needs root' : String(codeOf(cause))}`, {
+  return new AppError(`cannot listen on ${host}:${port}: ${isLow ? 'that needs root' : String(codeOf(cause))}`, {
     hint: '--listen 127.0.0.1:8000',
     exitCode: EXIT.usage,
     cause,

@@ -6,7 +6,7 @@ import { isDatabaseAway } from '../db/trouble.ts'
 import type { App } from './visit.ts'
 import { archiveNow, type Web } from './web.ts'
 
-/** A metric, with each of its values. */
+/** A metric with its values. */
 interface Metric {
   readonly name: string
   readonly type: 'gauge' | 'counter'
@@ -14,7 +14,7 @@ interface Metric {
   readonly values: readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[]
 }
 
-/** What Prometheus reads: the facts of `status`, as they are now. */
+/** The current facts of `status`, for Prometheus. */
 export function routeMetrics(app: App, web: Web): void {
   app.get('/metrics', async (c) => {
     const known = await read(web).catch((error: unknown) => {
@@ -22,7 +22,7 @@ export function routeMetrics(app: App, web: Web): void {
       web.database.isAway()
       return undefined
     })
-    const metrics = [one('up', 'Does the database answer?', known ? 1 : 0), ...ofServer(), ...(known ?? [])]
+    const metrics = [one('up', 'Whether the database answers.', known ? 1 : 0), ...ofServer(), ...(known ?? [])]
     return c.body(metrics.map(written).join(''), 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   })
 }
@@ -51,7 +51,7 @@ async function read(web: Web): Promise<Metric[]> {
       values: seconds.map(({ plugin, seconds }) => [{ plugin }, seconds]),
     },
     {
-      ...{ name: 'leaderless_seconds_total', type: 'counter', help: 'How long nobody led, between two that did.' },
+      ...{ name: 'leaderless_seconds_total', type: 'counter', help: 'How long nobody led, between leads.' },
       values: [[{}, leaderless(lead, Date.now()) / 1_000]],
     },
     ...(backup
@@ -71,19 +71,19 @@ function ofStatus(facts: Awaited<ReturnType<typeof status>>): Metric[] {
   const outcomes = ['archived', 'partial', 'failed'] as const
   return [
     {
-      ...{ name: 'rows', type: 'gauge', help: 'Rows of a model in a state.' },
+      ...{ name: 'rows', type: 'gauge', help: 'Rows of a model, by state.' },
       values: Object.entries(queue).flatMap(([model, states]) =>
         Object.entries(states).map(([state, rows]) => [{ model, state }, rows] as const),
       ),
     },
     {
-      ...{ name: 'pages', type: 'gauge', help: 'Pages that came to an end, by how they went.' },
+      ...{ name: 'pages', type: 'gauge', help: 'Finished pages, by outcome.' },
       values: outcomes.map((outcome) => [{ outcome }, pages[outcome]]),
     },
-    one('pages_working', 'Pages that are worked on.', pages.working),
-    one('pages_interrupted', 'Pages that were begun, and belong to nobody.', pages.interrupted),
+    one('pages_working', 'Pages in work.', pages.working),
+    one('pages_interrupted', 'Pages that were begun, but that nobody works on.', pages.interrupted),
     {
-      ...{ name: 'due', type: 'gauge', help: 'Rows that could be begun now.' },
+      ...{ name: 'due', type: 'gauge', help: 'Rows that are due now.' },
       values: [
         [{ model: 'crawl' }, due.crawl],
         [{ model: 'snapshot' }, due.snapshot],
@@ -92,18 +92,18 @@ function ofStatus(facts: Awaited<ReturnType<typeof status>>): Metric[] {
     one('oldest_due_age_seconds', 'How long the oldest of these pages has waited.', oldest ?? 0),
     one(
       'pages_per_second',
-      'Pages that end, over the crawls that run.',
+      'Pages that end, over the running crawls.',
       sum(crawls.map((each) => each.pages_per_second)),
     ),
-    one('runner_leads', 'Does a runner lead?', runner.state === 'none' ? 0 : 1),
+    one('runner_leads', 'Whether a runner leads.', runner.state === 'none' ? 0 : 1),
     one('runner_term', 'Its term: one more with each takeover.', runner.term ?? 0),
     one('runner_heartbeat_age_seconds', 'The age of its heartbeat.', runner.heartbeat_age_s ?? 0),
     one('standbys', 'Runners that stand by.', facts.standbys.length),
-    one('blocked', 'Is there a reason why nothing moves?', facts.blocked_reason === null ? 0 : 1),
+    one('blocked', 'Whether work is blocked.', facts.blocked_reason === null ? 0 : 1),
     one('workers_memory_bytes', 'Memory of workers and hooks.', memoryOf(workers)),
-    one('database_size_bytes', 'What the database takes.', database.size_bytes),
-    one('archive_size_bytes', 'What the files of pages take.', disk.archive_bytes),
-    one('disk_free_bytes', 'Free space where the archive lies.', disk.free_bytes),
+    one('database_size_bytes', 'Size of the database.', database.size_bytes),
+    one('archive_size_bytes', 'Size of the files of pages.', disk.archive_bytes),
+    one('disk_free_bytes', 'Free disk space of the archive.', disk.free_bytes),
   ]
 }
 
@@ -112,7 +112,7 @@ function ofServer(): Metric[] {
   const { user, system } = process.cpuUsage()
   return [
     one('server_memory_bytes', 'Memory of this server.', rss),
-    one('server_heap_bytes', 'Memory that its own objects take.', heapUsed),
+    one('server_heap_bytes', 'Memory of its own objects.', heapUsed),
     {
       ...{ name: 'server_cpu_seconds_total', type: 'counter', help: 'CPU of this server since its start.' },
       values: [[{}, (user + system) / 1e6]],

@@ -9,18 +9,18 @@ export interface Listen {
   readonly port: number
 }
 
-/** The names of loopback: what is typed by hand, and led on to the name of the app. */
+/** The names of loopback: typed by hand, and redirected to the name of the app. */
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 
-/** By which names a server is asked, and what it calls itself. */
+/** The names that a server answers to, and its own. */
 export interface Names {
-  /** Eight hexadecimal digits of the data dir: they name the app's host and its cookie. */
+  /** Eight hexadecimal digits of the data dir, in the names of the app's host and its cookie. */
   readonly short: string
-  /** Where the app is: scheme, host and port. */
+  /** The origin of the app: scheme, host and port. */
   readonly origin: string
   /** The `Host` of the app, as a browser sends it. */
   readonly host: string
-  /** Hosts that lead to the app, and are told nothing else. */
+  /** Hosts that are redirected to the app, and get nothing else. */
   readonly others: readonly string[]
   /** The name of the session's cookie; over TLS no other host can set it. */
   readonly cookie: string
@@ -29,31 +29,31 @@ export interface Names {
 
 type Urls = Pick<Config, 'PUBLIC_URL' | 'CONTENT_URL'>
 
-/** Throws UsageError when app and copies cannot be where the settings say. */
+/** Throws UsageError when the settings put app and copies where they cannot be. */
 export function refuseUrls({ PUBLIC_URL: app, CONTENT_URL: content }: Urls): void {
   if (app === undefined) return
   const isLoopback = LOOPBACK.includes(app.hostname) || app.hostname.endsWith('.localhost')
   if (app.protocol === 'http:' && !isLoopback)
-    throw new UsageError(`PUBLIC_URL=${app.origin}: without TLS whoever is in between reads along`, 'it takes https://')
+    throw new UsageError(`PUBLIC_URL=${app.origin}: without TLS others can read everything`, 'use https://')
   if (!isLoopback && content === undefined)
     throw new UsageError(
-      `PUBLIC_URL=${app.origin}: copies need a host of their own`,
-      'set CONTENT_URL, as https://*.copies.example.org, or https://copies.example.org',
+      `PUBLIC_URL=${app.origin}: copies need a separate host`,
+      'set CONTENT_URL to a URL such as https://*.copies.example.org or https://copies.example.org',
     )
   if (content === undefined) return
   if (app.protocol === 'https:' && content.protocol !== 'https:')
-    throw new UsageError(`CONTENT_URL=${content.origin}: the app has TLS, so copies need it, too`, 'it takes https://')
-  // Cookies know no ports, and a name of a capture could be that of the app.
+    throw new UsageError(`CONTENT_URL=${content.origin}: the app has TLS, so copies need it, too`, 'use https://')
+  // Cookies ignore ports, and the host name of a capture could be that of the app.
   const isCovered = content.hostname.startsWith('*.') && app.hostname.endsWith(content.hostname.slice(1))
   if (content.hostname === app.hostname || isCovered)
-    throw new UsageError(`CONTENT_URL=${content.origin}: copies must not be where the app is`, 'it takes another host')
+    throw new UsageError(`CONTENT_URL=${content.origin}: copies must not share the app's host`, 'use another host')
 }
 
 /**
- * The names of the app of a data dir. Ports are no boundary for cookies, so it lives at a name that no other program
- * of this machine uses: browsers take every name below `localhost` for loopback. Who may listen at a port of this
- * machine, and can have a person follow a link to that name there, still gets the cookie: only TLS helps against that.
- * @param listen where it listens, its port known
+ * The names of the app of a data dir. Ports are no boundary for cookies, so it has a host name that no other program on
+ * this machine uses: browsers take every name below `localhost` for loopback. Whoever can listen on a port of this
+ * machine, and make a person follow a link to that name there, still gets the cookie: only TLS helps against that.
+ * @param listen where it listens, with the actual port
  */
 export function namesOf(dataDirId: string, listen: Listen, { PUBLIC_URL: publicUrl }: Urls): Names {
   const short = dataDirId.replaceAll('-', '').slice(-8)
@@ -72,14 +72,14 @@ export function namesOf(dataDirId: string, listen: Listen, { PUBLIC_URL: publicU
   }
 }
 
-/** Where copies are. @param listen where their listener is, its port known */
+/** Where copies are served. @param listen where their listener is, with the actual port */
 export function contentPlaceOf(listen: Listen, { PUBLIC_URL: app, CONTENT_URL: content }: Urls): ContentPlace {
   if (content) {
     const isWildcard = content.host.startsWith('*.')
     const protocol = content.protocol === 'https:' ? 'https:' : 'http:'
     return { protocol, host: isWildcard ? content.host.slice(2) : content.host, isWildcard }
   }
-  // A browser that is sent to an address of loopback may not know the names below `localhost`.
+  // A browser that is sent to a loopback address may not know the names below `localhost`.
   if (app && LOOPBACK.includes(app.hostname))
     return { protocol: 'http:', host: `${app.hostname}:${listen.port}`, isWildcard: false }
   return { protocol: 'http:', host: `localhost:${listen.port}`, isWildcard: true }

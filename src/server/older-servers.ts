@@ -6,25 +6,25 @@ import { signalRow, terminate } from '../processes/registry/end.ts'
 import type { Olders } from './listen.ts'
 import type { Holder } from './port-holders.ts'
 
-/** How long an older server may take to leave, in ms: its requests, and its runner, which hands over to ours. */
+/** How long an older server may take to exit, in ms: its requests, and its runner, which hands over to ours. */
 const GRACE_MS = 20_000
 
 /**
- * The servers of this data dir that are older than we are and hold our ports. The newest has port and runner; servers
- * at other addresses live beside.
+ * The servers of this data dir that are older than this one and hold its ports. The newest gets port and runner;
+ * servers on other addresses coexist.
  */
 export class OlderServers implements Olders {
   readonly #home: Home
   readonly #id: string
   readonly #found = new Map<string, LiveRow>()
 
-  /** @param id our row */
+  /** @param id of our row */
   constructor(home: Home, id: string) {
     this.#home = home
     this.#id = id
   }
 
-  /** Does nobody but servers of ours hold it? */
+  /** Whether only servers of ours hold it. */
   async areOurs(holders: readonly Holder[]): Promise<boolean> {
     const rows = await presentRows(this.#home)
     const us = rows.find(({ id }) => id === this.#id)
@@ -38,9 +38,9 @@ export class OlderServers implements Olders {
   }
 
   /**
-   * When we listen, too: notes the older ones among the holders, which another one may have been in the way to see.
-   * @returns whether a newer one is there: then it is for us to leave. Of any two that begin at once, the one that
-   * listens last sees the other
+   * Called once we listen, too: notes the older ones among the holders, some of which may have been hidden before.
+   * @returns whether a newer one is there: then we must exit. Of any two that start at once, the one that listens last
+   * sees the other
    */
   async isSuperseded(holders: readonly Holder[]): Promise<boolean> {
     const rows = await presentRows(this.#home)
@@ -52,11 +52,11 @@ export class OlderServers implements Olders {
     return us !== undefined && servers.some((row) => row.seq > us.seq)
   }
 
-  /** Has them leave, and waits until they are gone. Throws CannotEnd when one stays. */
+  /** Makes them exit, and waits until they are gone. Throws CannotEnd when one stays. */
   async leave(): Promise<void> {
     for (const row of this.#found.values()) {
       await signalRow(row, 'SIGTERM')
-      await signalRow(row, 'SIGCONT') // A stopped one must see it.
+      await signalRow(row, 'SIGCONT') // A stopped process must see it.
     }
     const deadline = performance.now() + GRACE_MS
     for (const row of this.#found.values()) {

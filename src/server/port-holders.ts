@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-/** A process that listens at a port. */
+/** A process that listens on a port. */
 export interface Holder {
   readonly pid: number
   readonly command: string
 }
 
-/** The state of a socket that listens, in the kernel's tables. */
+/** The state of a listening socket, in the kernel's tables. */
 const LISTENS = '0A'
 
-/** Who listens at a port of this machine, as far as we may see: where there is /proc, processes of our own account. */
+/** The processes that listen on a port, as far as we may see them: where there is /proc, those of our own account. */
 export function holdersOf(port: number): Holder[] {
   const inodes = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) => inodesIn(table, port))
   if (inodes.length === 0) return []
@@ -34,7 +34,7 @@ function commandOf(pid: string): string {
   return textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim()
 }
 
-// What is gone, or not ours to see, tells nothing.
+// A process that is gone, or not ours to see, counts as nothing.
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8')

@@ -7,12 +7,14 @@ import { randomBytes } from '../base/random.ts'
 const FILE = '.server-secret'
 const BYTES = 32
 
-/** What only servers of a data dir know: made once, for its owner alone. Throws AppError when the file is none. */
+/**
+ * A secret of the servers of a data dir: created once, readable by its owner only. Throws AppError for a damaged file.
+ */
 export function serverSecret(dataDir: string): Buffer {
   const path = join(dataDir, FILE)
   const known = read(path)
   if (known) return known
-  // Of several at once, one makes it: a link is there or not.
+  // If several start at once, one creates it: a link exists or not.
   const draft = `${path}.${uuidv7()}`
   writeFileSync(draft, randomBytes(BYTES), { mode: 0o600, flush: true })
   try {
@@ -34,5 +36,5 @@ function read(path: string): Buffer | undefined {
     throw error
   }
   if (bytes.length === BYTES) return bytes
-  throw new AppError(`${path} is damaged`, { hint: `remove it: pages that are open load again then` })
+  throw new AppError(`${path} is damaged`, { hint: `remove it; open pages then reload` })
 }

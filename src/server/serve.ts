@@ -30,25 +30,25 @@ export interface ServeOptions {
   settingsNow(): Promise<Examined>
   readonly log: Log
   readonly listen: Listen
-  /** Undefined: no runner is wanted below this server. */
+  /** Undefined: this server is to have no runner. */
   readonly stack: Stack | undefined
-  /** Aborted when the server is to leave. */
+  /** Aborted when the server is to exit. */
   readonly stop: AbortSignal
-  /** Called when it answers. @param link a one-time link to it */
+  /** Called once it answers. @param link a one-time link to it */
   ready(link: string): void
 }
 
-/** What is said at the door. */
+/** Headers for requests that are refused. */
 const PLAIN = {
   'Content-Type': 'text/plain; charset=utf-8',
   'X-Content-Type-Options': 'nosniff',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Cache-Control': 'no-store',
 }
-/** How long requests that are under way may take at the end, in ms. */
+/** How long requests in progress may take at the end, in ms. */
 const LEAVE_MS = 2_000
 
-/** The server, from start to end. @returns the pid of a newer server that has taken over, if that is why it ended */
+/** The server, from start to end. @returns the pid of a newer server that took over, if that is why it ended */
 export async function serve(options: ServeOptions): Promise<number | undefined> {
   const { id, archive, settingsNow, log, listen, stack, ready } = options
   const superseded = new AbortController()
@@ -57,7 +57,7 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   const secret = serverSecret(home.dataDir)
   const sessions = new Sessions(home)
   const olders = new OlderServers(home, id)
-  // Both listen before either answers: each must know where the other is.
+  // Both listen before either answers: each must know the other's address.
   const [app, content] = [waiting(), waiting()]
   const place = await listenAt(app.listener, listen, olders)
   const contentPort = listen.port === 0 ? 0 : place.port + 1
@@ -83,7 +83,7 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
   })
   await noteUrl(home.db, id, names.origin)
   ready(`${names.origin}/login#${await sessions.newCode()}`)
-  // Another one that began in the same moment listens here, too: it has the runner, and we leave.
+  // Another server that started at the same moment listens here, too: it gets the runner, and we exit.
   if (await olders.isSuperseded([place.port, contentAt.port].flatMap(holdersOf))) superseded.abort()
   else olders.leave().catch((error: unknown) => log.error(messageOf(error)))
   const stackEnds = stop.aborted ? undefined : stack?.run(stop)
@@ -99,7 +99,7 @@ export async function serve(options: ServeOptions): Promise<number | undefined> 
 
 const isFor = ({ url = '' }: IncomingMessage, path: string) => url === path || url.startsWith(`${path}?`)
 
-/** A listener whose requests wait until somebody answers them. */
+/** A listener whose requests wait until there is somebody to answer them. */
 function waiting(): { readonly listener: Listener; answer(by: RequestListener): void } {
   const { promise, resolve } = Promise.withResolvers<RequestListener>()
   const listener = new Listener((request, response) => void promise.then((answer) => answer(request, response)))

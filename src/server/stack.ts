@@ -9,13 +9,13 @@ import { healthyOrchestrator, ownerOf } from '../runner/ownership.ts'
 /** How a runner is started below a server. @param standby it waits until no other runner is left */
 export type StartRunner = (standby: boolean) => ChildProcess
 
-/** One that ran so long has not died of its start. */
+/** A runner that ran for this long did not fail at its start. */
 const WELL_MS = 60_000
 const PAUSES = { baseMs: 1_000, maxMs: 30_000 } as const
 
 /**
- * The runner below a server. It takes over from that of an older server, and waits behind any other; it is started
- * again when it ends, until the server stops.
+ * The runner below a server. It takes over from that of an older server, and waits behind any other; it is restarted
+ * when it ends, until the server stops.
  */
 export class Stack {
   readonly #home: Home
@@ -29,7 +29,7 @@ export class Stack {
     this.#log = log
   }
 
-  /** Keeps one there until `stop`, and then until it is gone. */
+  /** Keeps a runner alive until `stop`, and then waits until it is gone. */
   async run(stop: AbortSignal): Promise<void> {
     for (let tries = 1; !stop.aborted; tries += 1) {
       const begun = performance.now()
@@ -42,17 +42,17 @@ export class Stack {
       if (performance.now() - begun > WELL_MS) tries = 1
       const ms = backoff(tries, PAUSES)
       const how = signal ?? `exit code ${code}`
-      this.#log.warn(`the runner ended (${how}): starting it again in ${ms / 1_000} s; logs/runner.log says why`)
+      this.#log.warn(`the runner ended (${how}): restarting it in ${ms / 1_000} s; logs/runner.log tells why`)
       await sleep(ms, stop)
     }
   }
 
-  /** Passes on a signal: the first one drains, the second ends hooks now. */
+  /** Passes on a signal: the first one drains, the second kills hooks. */
   signal(signal: NodeJS.Signals): void {
     this.#child?.kill(signal)
   }
 
-  /** Somebody who is no server has the lead: a person's `run`, another machine's. The database may be away. */
+  /** Whether somebody else leads: a user's `run`, another machine's runner. The database may be away. */
   async #waits(): Promise<boolean> {
     try {
       const leader = await healthyOrchestrator(this.#home)

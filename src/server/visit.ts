@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono'
 import type { Session } from './access/sessions.ts'
 
-/** What a request knows once it was let in. */
+/** What is known about a request that was let in. */
 export interface Visit {
   readonly Variables: { readonly session: Session }
 }

@@ -6,7 +6,7 @@ import type { CopyAddresses } from './content/addresses.ts'
 import type { DatabaseWatch } from './database-watch.ts'
 import type { Names } from './names.ts'
 
-/** What `status` is asked about: this archive, with the settings of now. */
+/** The archive with its current settings, as `status` takes it. */
 export async function archiveNow({ archive: { home, kind }, settingsNow }: Pick<Web, 'archive' | 'settingsNow'>) {
   return { home, kind, settings: (await settingsNow()).settings }
 }
@@ -14,7 +14,7 @@ export async function archiveNow({ archive: { home, kind }, settingsNow }: Pick<
 /** What the parts of a server share. */
 export interface Web {
   readonly archive: Archive
-  /** The settings as a command that is started now would have them, with their sources, and what may be set. */
+  /** The settings as a command that starts now would get them, with their sources, and the known settings. */
   settingsNow(): Promise<Examined>
   readonly log: Log
   readonly names: Names

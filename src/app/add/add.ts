@@ -9,22 +9,22 @@ import { type NewUrls, newUrls } from './new-urls.ts'
 export interface AddInput {
   readonly list: UrlList
   readonly crawl: CrawlLimits
-  /** Also what is archived already. Whoever follows links gets that in any case: they are on these pages. */
+  /** Add also what is archived already. A crawl that follows links does so in any case: they are on these pages. */
   readonly isAgain?: boolean
-  /** Pages are listed, rows and files, and not archived until the crawl is resumed. */
+  /** List the pages, rows and files, without archiving them until the crawl is resumed. */
   readonly isListOnly?: boolean
-  /** The id that the crawl gets. */
+  /** The id for the crawl. */
   readonly crawlId?: string
 }
 
-/** What is added of a list, as a crawl; none when all of it was archived before, and wanted once only. */
+/** The part of a list that is added, as a crawl; none when all of it is archived already, and not wanted again. */
 export interface Added extends NewUrls {
   readonly crawl: CrawlRow | undefined
 }
 
 /**
- * One crawl of the URLs of a list that are new here, for a runner. Without a new one nothing is written, and `on`, the
- * row of a process, is written with a crawl only, not with pages that are listed.
+ * Adds one crawl of the URLs of a list that are new here, for a runner. Without a new one nothing is written. `on`, the
+ * row of a process, is written only with a crawl, not with pages that are listed.
  */
 export async function add(archive: Archive, input: AddInput, { on }: Pick<Call, 'on'> = {}): Promise<Added> {
   const { home, known } = archive
@@ -33,7 +33,7 @@ export async function add(archive: Archive, input: AddInput, { on }: Pick<Call, 
   if (!list) return { ...fresh, crawl: undefined }
   const crawl = { ...input.crawl, list }
   trustGiven(known, home.dataDir, crawl.config)
-  // What few callers need is not loaded with the others: `add` is to be quick.
+  // What few callers need is loaded on demand: `add` has to be quick.
   if (input.isListOnly)
     return { ...fresh, crawl: await (await import('./list-only.ts')).listOnly(home, crawl, input.crawlId) }
   return { ...fresh, crawl: await insertCrawl(home.db, crawl, input.crawlId, on) }

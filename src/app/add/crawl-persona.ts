@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { readSetting } from '../../base/config.ts'
 import { UsageError } from '../../base/errors.ts'
-import { isExpired } from '../../base/persona/cookie.ts'
-import { DEFAULT_PERSONA } from '../../base/persona/files.ts'
-import { type Persona, readPersona } from '../../base/persona/persona.ts'
+import { isExpired } from '../../browse/persona/cookie.ts'
+import { DEFAULT_PERSONA } from '../../browse/persona/files.ts'
+import { type Persona, readPersona } from '../../browse/persona/persona.ts'
 import type { Configured } from '../archive.ts'
 import type { Call } from '../call.ts'
 import { refusedOf, unknownPersona } from '../personas/find.ts'
@@ -18,8 +18,8 @@ export interface CookiesExpired {
 }
 
 /**
- * The settings that a new crawl takes on from its persona. One that is not there, or cannot be read, is refused; one
- * whose cookies have expired is told.
+ * The settings that a new crawl takes from its persona. A persona that does not exist, or cannot be read, is refused;
+ * expired cookies are reported.
  * @param own the persona that the crawl itself names
  */
 export async function crawlPersona(

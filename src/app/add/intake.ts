@@ -1,42 +1,42 @@
-import type { AddressFilter } from '../../base/address-filter.ts'
 import { discreet } from '../../base/clean.ts'
 import { messageOf, UsageError } from '../../base/errors.ts'
 import { urlDetails } from '../../base/url-details.ts'
 import { type UrlList, UrlListBuilder } from '../../base/url-list.ts'
 import { archivableUrl } from '../../base/urls.ts'
+import type { AddressFilter } from '../../browse/network/address-filter.ts'
 import type { Entry, Found } from '../../importers/entry.ts'
 import { urlsInLine } from '../../importers/text.ts'
 import type { Call } from '../call.ts'
 
-/** Of what is left out so many are named. */
+/** How many of the entries that are left out are named. */
 const NAMED = 10
 const MOST_URLS = 10_000_000
 
-/** An entry with settings for its page alone: no list of a stranger has them. */
+/** An entry with settings for its page alone; untrusted lists have none. */
 export interface ListedPage extends Entry {
   readonly settings?: Readonly<Record<string, string>>
 }
 
-/** What lists hold and no crawl gets: the first reasons, and how many there are besides. */
+/** Entries that no crawl gets: the first reasons, and the number of the others. */
 export interface LeftOut {
   readonly event: 'left out'
   readonly reasons: readonly string[]
   readonly more: number
 }
 
-/** Takes in what lists hold: URLs that can be archived, each once, with what is known of them; and counts the rest. */
+/** Collects the entries of lists: URLs that can be archived, without duplicates, with details; counts the rest. */
 export class Intake {
   readonly #urls = new UrlListBuilder()
   readonly #named: string[] = []
   read = 0
-  /** That cannot be archived: no URLs, or of another kind. */
+  /** Entries that cannot be archived: not URLs, or of another kind. */
   refused = 0
-  /** Where the list itself is damaged. */
+  /** Places where the list itself is damaged. */
   broken = 0
   twice = 0
   readonly #filter: AddressFilter | undefined
 
-  /** @param filter the hosts that can be archived; undefined: all */
+  /** @param filter the hosts that may be archived; undefined: all */
   constructor(filter?: AddressFilter) {
     this.#filter = filter
   }
@@ -52,7 +52,7 @@ export class Intake {
     try {
       if (found.url === '')
         throw new Error(`an entry without a URL${found.title ? `: ${found.title.slice(0, 60)}` : ''}`)
-      // Where a list has no title, many a program writes the URL again.
+      // Many programs write the URL where there is no title.
       const details = urlDetails(found.title === found.url ? { ...found, title: undefined } : found)
       const url = archivableUrl(found.url)
       const refusal = this.#filter?.refusalOf(url)
@@ -65,12 +65,12 @@ export class Intake {
     if (this.#urls.total > MOST_URLS) throw new UsageError(`more than ${MOST_URLS} URLs`, 'add them as several crawls')
   }
 
-  /** The first thing that was left out, and where. */
+  /** The first entry that was left out, and where. */
   get firstLeftOut(): string | undefined {
     return this.#named[0]
   }
 
-  /** Tells what was left out, if anything. Throws UsageError when no URL is left. */
+  /** Reports what was left out, if anything. Throws UsageError when no URL is left. */
   list({ tell }: Call<LeftOut> = {}): UrlList {
     const list = this.#urls.list()
     if (!list) {
@@ -93,8 +93,7 @@ export class Intake {
 }
 
 /**
- * The URLs of pages, which may lack their schemes; of one that comes twice, the first counts. Throws UsageError when
- * none is left.
+ * The URLs of pages, which may lack their schemes; the first of duplicates counts. Throws UsageError when none is left.
  */
 export function checkedPages(pages: Iterable<ListedPage>, call: Call<LeftOut> = {}): UrlList {
   const intake = new Intake()
@@ -102,7 +101,7 @@ export function checkedPages(pages: Iterable<ListedPage>, call: Call<LeftOut> = 
   return intake.list(call)
 }
 
-/** The same of URLs alone. */
+/** The same for URLs alone. */
 export function checkedUrls(urls: Iterable<string>, call: Call<LeftOut> = {}): UrlList {
   return checkedPages(
     Array.from(urls, (url) => ({ url })),

@@ -4,7 +4,7 @@ import { addPausedPages } from '../../machines/add-pages.ts'
 import { writeArchivePage } from '../../workers/index/index-pages.ts'
 import { writePagesOf } from '../../workers/repair/reconcile-pages.ts'
 
-/** Makes a crawl and its pages, rows and files, of which nothing is archived until it is resumed. */
+/** Creates a crawl and its pages, rows and files, without archiving them until it is resumed. */
 export async function listOnly(home: Home, crawl: NewCrawl, id?: string): Promise<CrawlRow> {
   const row = (await crawlById(home.db, await addPausedPages(home.db, crawl, id)))!
   const [failure] = await writePagesOf(home, row, 'paused')

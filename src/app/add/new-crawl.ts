@@ -1,8 +1,8 @@
 import { UsageError } from '../../base/errors.ts'
 import { closest } from '../../base/near-miss.ts'
 import { own, put } from '../../base/own.ts'
-import type { Persona } from '../../base/persona/persona.ts'
 import { brokenPatterns } from '../../base/urls.ts'
+import type { Persona } from '../../browse/persona/persona.ts'
 import type { NewCrawl } from '../../db/crawls.ts'
 import type { CrawlConfig, FrozenSetting } from '../../db/tables.ts'
 import type { Configured } from '../archive.ts'
@@ -10,13 +10,13 @@ import type { Call } from '../call.ts'
 import { type CookiesExpired, crawlPersona } from './crawl-persona.ts'
 import { type Refuse, thrown } from './refuse.ts'
 
-/** Who follows links and does not say how far gets at most so many pages besides those of the list. */
+/** A crawl that follows links without a limit of its own gets at most this many pages beyond those of its list. */
 export const LINKED_PAGES = 1_000
 
-/** Settings by name, as they were given; the last of a name counts. */
+/** Settings by name, as given; the last of a name counts. */
 export type Pairs = readonly (readonly [name: string, text: string])[]
 
-/** What a crawl is asked for with. */
+/** The options of a new crawl. */
 export interface CrawlWanted {
   /** From 0, the pages of the list alone, to 4. */
   readonly maxDepth?: number
@@ -31,7 +31,7 @@ export interface CrawlWanted {
   /** Domains and regular expressions, comma-separated. */
   readonly urlAllowlist?: string
   readonly urlDenylist?: string
-  /** Its own, which win over all others. */
+  /** The crawl's own settings, which override all others. */
   readonly settings?: Pairs
   readonly persona?: string
 }
@@ -39,14 +39,14 @@ export interface CrawlWanted {
 /** A crawl without its list. */
 export type CrawlLimits = Omit<NewCrawl, 'list'>
 
-/** A crawl of so many URLs with a limit of its pages, where it follows links and nobody has said how far. */
+/** Gives a crawl of this many URLs a limit of pages, where it follows links and none was given. */
 export function withLimit(crawl: CrawlLimits, urls: number): CrawlLimits {
   return crawl.maxDepth > 0 ? { ...crawl, maxUrls: urls + LINKED_PAGES } : crawl
 }
 
 /**
- * A crawl's limits, tags and settings, those of its persona and of its surroundings among them. Without `refuse`,
- * throws UsageError for the first thing that is wrong.
+ * A crawl's limits, tags and settings, including those of its persona and its environment. Without `refuse`, throws
+ * UsageError for the first problem.
  */
 export async function newCrawl(
   configured: Configured,
@@ -73,7 +73,7 @@ export async function newCrawl(
   return { maxDepth, maxUrls, maxSize, tags, label, config }
 }
 
-/** A crawl's own settings, under their names; what a crawl cannot have is refused. */
+/** A crawl's own settings, by their names; settings that a crawl cannot have are refused. */
 export function crawlSettings(
   { known, settings }: Configured,
   given: Pairs,
@@ -94,11 +94,11 @@ function refuseUnknown({ known }: Configured, names: readonly string[], refuse: 
   const meant = unknown.length === 1 ? closest(unknown[0]!, known.plugins) : undefined
   const perhaps = meant === undefined ? '' : `: did you mean ${meant}?`
   const all = [...known.plugins].sort().join(', ')
-  const hint = 'plugins lie in the data dir, or in the folders that ABX_PLUGINS_DIR names'
-  refuse(new UsageError(`there is no plugin ${unknown.join(', ')} here${perhaps}; there are: ${all}`, hint), 'plugins')
+  const hint = 'plugins are in the data dir, or in the folders of ABX_PLUGINS_DIR'
+  refuse(new UsageError(`there is no plugin ${unknown.join(', ')}${perhaps}; there are: ${all}`, hint), 'plugins')
 }
 
-/** The settings of the persona and of the surroundings that a crawl keeps, with their sources. */
+/** The settings of the persona and the environment that a crawl keeps, with their sources. */
 function frozenSettings(
   { known, settings, sources }: Configured,
   persona: Persona['settings'],

@@ -4,16 +4,16 @@ import type { Database } from '../../db/database.ts'
 
 /** A list without what is archived already. */
 export interface NewUrls {
-  /** Undefined: all of it is. */
+  /** Undefined: all of it is archived. */
   readonly list: UrlList | undefined
   readonly archived: number
   /** The folder of a copy, relative to the data dir. */
   readonly copy?: string | undefined
 }
 
-/** The URLs of a list that no copy is here of. */
+/** The URLs of a list that have no copy here. */
 export async function newUrls(db: Database, list: UrlList): Promise<NewUrls> {
-  /** Places in the list. */
+  /** Positions in the list. */
   const archived = new Set<number>()
   let copy: string | undefined
   let begin = 0

@@ -8,7 +8,7 @@ import type { Refuse } from './refuse.ts'
 
 type Settings = Readonly<Record<string, string>>
 
-/** The own settings of pages that a person gives, under their names; what no page can have is refused. */
+/** Settings that a person gives for pages, by their names; settings that no page can have are refused. */
 export function givenForPages(configured: Configured, given: Pairs, refuse: Refuse): Settings {
   const { known, settings } = configured
   const own = crawlSettings(configured, given, refuse)
@@ -21,8 +21,8 @@ export function givenForPages(configured: Configured, given: Pairs, refuse: Refu
 }
 
 /**
- * The settings that the record of a page has of its own, by name: as `KEY: value`, or as we print them. Throws
- * UsageError with the first thing that is wrong.
+ * The settings in the record of a page, by name: as `KEY: value`, or as we print them. Throws UsageError with the first
+ * problem.
  */
 export function recordedSettings(
   configured: Configured,
@@ -31,20 +31,20 @@ export function recordedSettings(
   const { known } = configured
   const refuse = (why: string) => new UsageError(`settings of ${String(url)}: ${why}`)
   if (typeof settings !== 'object' || settings === null || Array.isArray(settings))
-    throw refuse('they are an object, {"TIMEOUT": 30}')
+    throw refuse('expected an object such as {"TIMEOUT": 30}')
   const own: Record<string, string> = {}
   for (const [key, given] of Object.entries(settings)) {
     const name = known.nameOf(key.toUpperCase())
     const text = textOf(given)
-    if (text === undefined) throw refuse(`${key} is a value, or has one and \`snapshot\` as its source`)
-    if (text === '***' && isSecretName(name)) throw refuse(`the value of ${name} is not in the record`)
+    if (text === undefined) throw refuse(`${key} must be a value, or have one and the source \`snapshot\``)
+    if (text === '***' && isSecretName(name)) throw refuse(`the record does not have the value of ${name}`)
     // jsonb takes neither.
-    if (text.includes('\0') || !text.isWellFormed()) throw refuse(`the value of ${name} is no text`)
+    if (text.includes('\0') || !text.isWellFormed()) throw refuse(`the value of ${name} is not text`)
     const why = refusedForPages(configured, name, text) ?? known.refusalForCrawl(name, text, configured.settings.texts)
     if (why !== undefined) throw refuse(why)
-    // Not even what was set here before: a record is for other pages than those for which it was set.
+    // Not even what was set here before: a record is about other pages than those it was set for.
     if (known.needsTrust(name, text))
-      throw refuse(`${name} may tell a program what to do, and no record does that: give it with -c`)
+      throw refuse(`${name} may control a program, so it is not taken from a record: set it with -c`)
     put(own, name, text)
   }
   return own
@@ -58,9 +58,9 @@ function textOf(given: unknown): string | undefined {
   return typeof value === 'string' && source === 'snapshot' ? value : undefined
 }
 
-/** Why a page cannot have a setting: it has what a crawl would keep, as a persona does, and no more than a page's. */
+/** Why a page cannot have a setting: it may have what a crawl keeps, as from a persona, and only settings of pages. */
 function refusedForPages({ known }: Configured, name: string, text: string): string | undefined {
-  if (known.setterOf(name) === 'crawl') return `${name} is for a crawl: all of its pages have the same`
+  if (known.setterOf(name) === 'crawl') return `${name} is a setting of the whole crawl`
   if (known.isFrozen(name, text) || !known.knows(name)) return undefined
-  return `${name} is no setting of a page: set it in the environment, or for this machine (machine set)`
+  return `${name} is not a setting of a page: set it in the environment, or for this machine (machine set)`
 }

@@ -1,12 +1,12 @@
 import type { UsageError } from '../../base/errors.ts'
 
-/** Which part of what is asked for is wrong. */
+/** The part of the input that is wrong. */
 export type About = 'plugins' | 'urlAllowlist' | 'urlDenylist' | 'settings' | 'persona'
 
-/** Hears what is wrong with what is asked for; it may throw it, or collect it. */
+/** Is told what is wrong with the input; may throw it or collect it. */
 export type Refuse = (why: UsageError, about: About) => void
 
-/** Throws what is wrong. */
+/** Throws the problem. */
 export function thrown(why: UsageError): never {
   throw why
 }

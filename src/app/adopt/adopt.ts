@@ -11,7 +11,7 @@ import type { Archive } from '../archive.ts'
 import type { Call } from '../call.ts'
 import { trustGiven } from '../trust-given.ts'
 
-/** How far it is. */
+/** The progress. */
 export interface AdoptProgress {
   readonly event: 'adopting'
   readonly read: number
@@ -20,17 +20,18 @@ export interface AdoptProgress {
 
 export interface Adopted extends Pick<Adoption, 'read' | 'taken' | 'before' | 'linked' | 'copied' | 'bytes'> {
   readonly refused: readonly string[]
-  /** Links and special files among the files, which are not taken. */
+  /** Links and special files among the files, which are not imported. */
   readonly left: readonly string[]
-  /** What was not archived there, and the crawl in which it is queued. */
+  /** What was not archived there, and the crawl that it is queued in. */
   readonly queued: { readonly urls: number; readonly crawlId: string } | undefined
-  /** All crawls that were made. */
+  /** All crawls that were created. */
   readonly records: readonly object[]
 }
 
 /**
- * Takes over a collection of ArchiveBox with its files; what was not archived there is queued. Begun again, it goes on.
- * @param crawl what that is queued with
+ * Imports a collection of ArchiveBox with its files; what was not archived there is queued. A repeated import
+ * continues.
+ * @param crawl the options of the crawl for what is queued
  */
 export async function adopt(
   { home, known }: Archive,
@@ -55,7 +56,7 @@ export async function adopt(
   }
 }
 
-/** The same list gets the same crawl, so that whoever begins again does not queue it twice. */
+/** The same list gets the same crawl, so that a repeated import does not queue it twice. */
 function idOfList(list: UrlList): string {
   const hash = createHash('sha256')
   for (const { urls } of list.parts()) hash.update(`${urls}\n`)
@@ -66,11 +67,11 @@ function idOfList(list: UrlList): string {
 /** What a snapshot of a collection would become. */
 export interface Adoptable {
   readonly record: { readonly type: 'Snapshot'; readonly url: string; readonly from: string | undefined }
-  /** Why its files would not be taken. */
+  /** Why its files would not be imported. */
   readonly refused?: string
 }
 
-/** What would be taken over; nothing is changed. */
+/** What would be imported; nothing is changed. */
 export async function* toAdopt(collection: Collection): AsyncGenerator<Adoptable, void, void> {
   for await (const snapshot of collection.snapshots()) {
     const { url, title, depth, tags, notes, bookmarkedAt } = snapshot

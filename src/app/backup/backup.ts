@@ -1,13 +1,13 @@
 import { join, resolve } from 'node:path'
-import { personasIn } from '../../base/persona/files.ts'
+import { personasIn } from '../../browse/persona/files.ts'
 import { writeBackup } from '../../db/backup/write-backup.ts'
 import { noteBackup } from '../../db/last-backup.ts'
 import type { Archive } from '../archive.ts'
 import type { Call } from '../call.ts'
 
 /**
- * Writes all rows into one file, and beside it the list of the files that belong to them.
- * @returns what is in it, and the personas whose logins are among those files
+ * Writes all rows to one file, and beside it a list of the files that belong to them.
+ * @returns its content, and the personas whose logins are among those files
  */
 export async function backup(
   { home }: Pick<Archive, 'home'>,

@@ -12,15 +12,15 @@ import { trustSettings } from '../trust-given.ts'
 
 export interface RestoreInput {
   readonly file: string
-  /** What is in it. */
+  /** The content. */
   readonly backup: BackupFile
-  /** The backup is one's own: what it tells programs to do is taken, too. */
+  /** The backup is trusted: its settings of programs are restored, too. */
   readonly isMine: boolean
 }
 
 /**
- * The rows of a backup in an empty archive, all of them or none. What tells a program what to do is left out, unless it
- * was set here before.
+ * Restores the rows of a backup into an empty archive, all of them or none. Settings that control programs are left
+ * out, unless they were set here before.
  */
 export async function restore(
   { known, databaseUrl }: Configured,
@@ -40,7 +40,7 @@ export async function restore(
   return { type: 'Backup', file, schema, made_at, rows: backup.trailer.rows, left_out: shown(known, left) } as const
 }
 
-/** What was left out, without what is secret. */
+/** What was left out, without secrets. */
 function shown(known: KnownSettings, left: LeftOut): LeftOut {
   const masked = ({ name, value }: LeftOutSetting) => (known.isSecret(name) ? '***' : value)
   return { ...left, settings: left.settings.map((setting) => ({ ...setting, value: masked(setting) })) }

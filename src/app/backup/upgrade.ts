@@ -14,9 +14,9 @@ import { believeOlder } from '../open/believe-older.ts'
 import type { OpenEvent } from '../open/events.ts'
 
 /**
- * Moves the embedded database to the major version of PostgreSQL that is installed.
- * @param programs where those of the older version are; undefined: they are looked for
- * @returns undefined: it has that version
+ * Upgrades the embedded database to the installed major version of PostgreSQL.
+ * @param programs the folder of the older version's programs; undefined: they are searched for
+ * @returns undefined: it has that version already
  */
 export async function upgrade(
   { dataDir: given, known }: Configured,
@@ -28,7 +28,7 @@ export async function upgrade(
   return await upgradeCluster(dataDir, { programs, tell, copy })
 }
 
-/** By a backup, which says how many rows there must be. */
+/** Copies by a backup, which knows how many rows there must be. */
 async function copyDatabase(
   known: KnownSettings,
   { from, to }: { readonly from: string; readonly to: string },

@@ -11,7 +11,7 @@ import { Door, databaseWaitMs } from '../open/door.ts'
 import type { OpenEvent } from '../open/events.ts'
 import { giveUp } from '../open/give-up.ts'
 
-/** What the database of a data dir is, and how far it is. An embedded server that is not up is left alone. */
+/** The database of a data dir and its state. An embedded server that is not running is left alone. */
 export async function databaseStatus(configured: Configured, call: Call<OpenEvent>) {
   const { databaseUrl } = configured
   return databaseUrl === undefined ? await embedded(configured) : await external(configured, databaseUrl, call)

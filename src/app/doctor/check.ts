@@ -5,10 +5,10 @@ import type { Configured } from '../archive.ts'
 import type { Call } from '../call.ts'
 import type { OpenEvent } from '../open/events.ts'
 
-/** What is examined: settings, with what is wrong with them. */
+/** What is examined: the settings, with the problems found in them. */
 export interface Examined extends Configured {
   readonly problems: Problems
-  /** The URL as everybody sees it who lists processes. */
+  /** The URL from the command line, which everybody sees who lists processes. */
   readonly databaseUrlGiven?: string | undefined
 }
 
@@ -19,13 +19,13 @@ export type Status = 'green' | 'yellow' | 'red'
 export interface Finding {
   readonly status: Status
   readonly message: string
-  /** What mends it: a command, as far as one can. */
+  /** What fixes it: a command, if possible. */
   readonly command?: string
-  /** Mends it here and now, without any rights; answers with what it did. */
+  /** Fixes it here and now, without special rights; returns what it did. */
   readonly fix?: (call: Call<OpenEvent>) => Promise<string>
 }
 
-/** One thing to look at, or several of a kind; it changes nothing. */
+/** One or more things to look at; it changes nothing. */
 export interface Check {
   readonly name: string
   readonly look: (examined: Examined) => Findings | Promise<Findings>
@@ -43,15 +43,15 @@ export const red = (message: string, command?: string): Finding => ({ ...yellow(
 /** A finding with the name of its check. */
 export type Found = Finding & { readonly name: string }
 
-/** What was found, for programs. */
+/** A finding as a record, for programs. */
 export function checkRecord({ name, status, message, command }: Found) {
   return { type: 'Check', name, status, message, command: command ?? null } as const
 }
 
-/** Looks at all of it at once; what takes longer than `ms` is yellow, what fails is red. In the order of the checks. */
+/** Runs all checks at once, and keeps their order; one that takes longer than `ms` is yellow, one that fails is red. */
 export async function examine(asked: Examined, checks: readonly Check[], ms: number): Promise<Found[]> {
   const over = new AbortController()
-  const late = sleep(ms, over.signal).then(() => yellow(`not known after ${ms / 1000} s`))
+  const late = sleep(ms, over.signal).then(() => yellow(`no answer after ${ms / 1000} s`))
   const look = async ({ name, look }: Check): Promise<Found[]> => {
     const found = await Promise.race([(async () => await look(asked))(), late]).catch(refused)
     return [found].flat().map((finding) => ({ name, ...finding }))

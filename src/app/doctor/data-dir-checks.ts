@@ -6,7 +6,7 @@ import { whyUnusable } from '../../base/make-folder.ts'
 import { type Check, type Examined, type Finding, green, red, yellow } from './check.ts'
 
 const GB = 1_000_000_000
-/** Below so many times DISK_FLOOR, the end is near. */
+/** Below this many times DISK_FLOOR, the disk is nearly full. */
 const NEAR = 5
 /** A page takes a few dozen files. */
 const FEW_INODES = 20_000
@@ -20,7 +20,7 @@ export const DATA_DIR_CHECKS: readonly Check[] = [
 
 function settings({ problems }: Examined): Finding {
   const [first] = problems.all
-  if (!first) return green('none is wrong')
+  if (!first) return green('all valid')
   const more = problems.all.length > 1 ? ` (and ${problems.all.length - 1} more)` : ''
   return red(`${first.message}${more}`, 'archivebox-ts config edit')
 }
@@ -31,8 +31,8 @@ function dataDir({ dataDir: given }: Examined): Finding {
     const why = whyUnusable(path)
     if (why !== undefined) return red(why, 'archivebox-ts doctor --data-dir DIR')
     return {
-      ...yellow(`${path} is not there yet: add and run make it`, `archivebox-ts init --data-dir ${path}`),
-      fix: async () => `made ${openDataDir(path, 'if-empty')}`,
+      ...yellow(`${path} does not exist yet: add and run create it`, `archivebox-ts init --data-dir ${path}`),
+      fix: async () => `created ${openDataDir(path, 'if-empty')}`,
     }
   }
   const missing = FOLDERS.map((name) => join(path, name)).filter((folder) => !existsSync(folder))
@@ -40,17 +40,17 @@ function dataDir({ dataDir: given }: Examined): Finding {
   if (closed.length > 0) {
     const ours = closed.every((folder) => statSync(folder).uid === process.getuid?.())
     const finding = red(
-      `${closed.join(', ')} may not be written`,
+      `${closed.join(', ')} cannot be written`,
       ours ? `chmod u+rwx ${closed.join(' ')}` : `chown -R ${process.getuid?.()} ${path}`,
     )
     return ours ? { ...finding, fix: async () => open(closed) } : finding
   }
   if (missing.length > 0)
     return {
-      ...yellow(`not there: ${missing.join(', ')}`, `mkdir ${missing.join(' ')}`),
+      ...yellow(`missing: ${missing.join(', ')}`, `mkdir ${missing.join(' ')}`),
       fix: async () => {
         makeFolders(path)
-        return `made ${missing.join(', ')}`
+        return `created ${missing.join(', ')}`
       },
     }
   return green(path)
@@ -58,7 +58,7 @@ function dataDir({ dataDir: given }: Examined): Finding {
 
 async function open(folders: readonly string[]): Promise<string> {
   for (const folder of folders) chmodSync(folder, statSync(folder).mode | constants.S_IRWXU)
-  return `opened ${folders.join(', ')}`
+  return `made ${folders.join(', ')} writable`
 }
 
 function isOpen(folder: string): boolean {
@@ -78,17 +78,17 @@ function disk(asked: Examined): Finding {
   const free = `${(left(folder).bytes / GB).toFixed(1)} GB free`
   return lacksBytes(folder, NEAR * floor) === undefined
     ? green(free)
-    : yellow(`${free}: below ${floor} MB (DISK_FLOOR) no page is begun`, `du -xh ${folder} | sort -h | tail`)
+    : yellow(`${free}: below ${floor} MB (DISK_FLOOR) no page is started`, `du -xh ${folder} | sort -h | tail`)
 }
 
 function inodes(asked: Examined): Finding {
   const { files } = left(nearest(asked))
   if (!Number.isFinite(files)) return green('as many as needed')
-  if (files < FILES_FLOOR) return red(`${files} files can be made: below ${FILES_FLOOR} no page is begun`, 'df -i')
+  if (files < FILES_FLOOR) return red(`${files} files can be created: below ${FILES_FLOOR} no page is started`, 'df -i')
   return files < FEW_INODES ? yellow(`${files} files can be made`, 'df -i') : green(`${files} files can be made`)
 }
 
-/** The data dir, or what is there above it. */
+/** The data dir, or the nearest existing folder above it. */
 function nearest({ dataDir: given }: Examined): string {
   let folder = resolve(given)
   while (!existsSync(folder)) folder = join(folder, '..')

@@ -13,25 +13,25 @@ import { giveUp } from '../open/give-up.ts'
 import { openArchive } from '../open/open-archive.ts'
 import { type Check, type Examined, type Finding, green, red, yellow } from './check.ts'
 
-/** The oldest PostgreSQL that does. */
+/** The oldest PostgreSQL that works. */
 const OLDEST = 14
-/** A clock that is so far off dates pages wrongly. */
+/** A clock that is off by this much dates pages wrongly. */
 const CLOCK_SECONDS = 5
 const MB = 1_000_000
 
-/** What mends a password that others can read. */
+/** The fix for a password that others can read. */
 const TO_A_FILE = 'write the URL into a file with mode 600, and set DATABASE_URL_FILE to its path instead'
 
-/** Can hooks of our account read the password in a runner's environment, or everybody on its command line? */
+/** Whether hooks of our account can read the password in a runner's environment, or everybody on its command line. */
 function secrecy({ databaseUrlGiven }: Examined): Finding {
   if (databaseUrlGiven !== undefined && hasPassword(databaseUrlGiven))
-    return yellow('every account of this machine sees the password on the command line', TO_A_FILE)
+    return yellow('every account on this machine can see the password on the command line', TO_A_FILE)
   if (hasPassword(ENVIRONMENT['DATABASE_URL'] ?? '') || ENVIRONMENT['PGPASSWORD'])
     return yellow("hooks of the same account can read the password in a runner's environment", TO_A_FILE)
   return green('no password in the environment')
 }
 
-/** The database and its clock. A server that is not up is left alone. */
+/** The checks of the database and its clock. A server that is not running is left alone. */
 export const DATABASE_CHECKS: readonly Check[] = [
   { name: 'secrets', look: secrecy },
   { name: 'database', look: async (asked) => (await withServer(asked, examined)) ?? (await waiting(asked)) },
@@ -39,14 +39,14 @@ export const DATABASE_CHECKS: readonly Check[] = [
     name: 'clock',
     look: async (asked) => {
       const found = await withServer(asked, clock).catch(() => undefined)
-      return found ?? green('not compared: no database is up')
+      return found ?? green('not compared: no database is running')
     },
   },
   {
     name: 'processes',
     look: async (asked) => {
       const found = await withServer(asked, stuckProcesses).catch(() => undefined)
-      return found ?? green('not looked for: no database is up')
+      return found ?? green('not checked: no database is running')
     },
   },
 ]
@@ -54,8 +54,8 @@ export const DATABASE_CHECKS: readonly Check[] = [
 type Kind = 'embedded' | 'external'
 
 /**
- * What `look` finds in a server that is up; undefined where none is, and one is started when it is needed. Throws
- * AppError when it does not let us in.
+ * The finding of `look` in a running server; undefined when none runs, and one will be started when it is needed.
+ * Throws AppError when the server refuses us.
  */
 async function withServer(
   asked: Examined,
@@ -78,26 +78,26 @@ async function embeddedAddress({ dataDir }: Examined) {
   return isDataDir(dataDir) ? (await serverStatus(dataDir)).address : null
 }
 
-/** An embedded server that is not up. */
+/** The finding for an embedded server that is not running. */
 async function waiting({ dataDir }: Examined): Promise<Finding> {
-  const { version } = installedPackage()
+  const { postgresVersion: version } = installedPackage()
   const what = `PostgreSQL ${version}, embedded`
-  if (!isDataDir(dataDir)) return green(`${what}: made with the data dir`)
+  if (!isDataDir(dataDir)) return green(`${what}: created with the data dir`)
   const { majorVersion } = await serverStatus(dataDir)
   if (majorVersion !== null && majorVersion !== Number.parseInt(version, 10))
-    return red(`it is of PostgreSQL ${majorVersion}, and ${version} is installed`, 'archivebox-ts db upgrade')
+    return red(`its version is PostgreSQL ${majorVersion}, but ${version} is installed`, 'archivebox-ts db upgrade')
   return green(`${what}: started when it is needed`)
 }
 
 async function examined(asked: Examined, db: Database, kind: Kind): Promise<Finding> {
   const { version, size } = await serverSize(db)
-  const what = `PostgreSQL ${version}, ${kind}, ${Math.ceil(size / MB)} MB`
+  const what = `PostgreSQL ${version.split(' ')[0]}, ${kind}, ${Math.ceil(size / MB)} MB`
   if (Number.parseInt(version, 10) < OLDEST) return red(`${what}: ${OLDEST} or newer is needed`)
   const newest = migrations().at(-1)?.version ?? 0
   const schema = await schemaVersion(db)
   if (schema > newest)
     return red(
-      `${what}: its schema ${schema} is of a newer archivebox-ts (${newest} is known here)`,
+      `${what}: its schema ${schema} is from a newer archivebox-ts (this one knows ${newest})`,
       'npm install -g archivebox-ts',
     )
   if (schema === newest) return green(`${what}, schema ${schema}`)
@@ -113,11 +113,11 @@ async function examined(asked: Examined, db: Database, kind: Kind): Promise<Find
   }
 }
 
-/** Processes that nobody could end: their pages wait for them. */
+/** Processes that could not be ended: their pages wait for them. */
 async function stuckProcesses({ dataDir }: Examined, db: Database): Promise<Finding> {
   const id = knownDataDirId(dataDir)
   const [first, ...others] = id === undefined ? [] : await stuckRows(db, id)
-  if (!first) return green('none that cannot be ended')
+  if (!first) return green('no stuck process')
   const more = others.length > 0 ? ` (and ${others.length} more)` : ''
   return yellow(`${first.blocked_reason}${more}`, 'archivebox-ts status')
 }
@@ -126,6 +126,6 @@ async function clock(_asked: Examined, db: Database): Promise<Finding> {
   const off = await serverClock(db)
   const seconds = Math.abs(off).toFixed(1)
   return Math.abs(off) > CLOCK_SECONDS
-    ? yellow(`the database's is ${seconds} s ${off > 0 ? 'ahead of' : 'behind'} ours`, 'timedatectl set-ntp true')
-    : green(`the database's is ours within ${Math.max(0.1, Math.abs(off)).toFixed(1)} s`)
+    ? yellow(`the database clock is ${seconds} s ${off > 0 ? 'ahead of' : 'behind'} ours`, 'timedatectl set-ntp true')
+    : green(`the database clock agrees within ${Math.max(0.1, Math.abs(off)).toFixed(1)} s`)
 }

@@ -9,7 +9,7 @@ import { CONTAINMENT_CHECK, MACHINE_CHECKS, OWN_CHECKS } from './machine-checks.
 import { PERSONA_CHECK } from './persona-check.ts'
 import { PLUGINS_CHECK, PROGRAM_VERSION_CHECKS } from './plugin-checks.ts'
 
-/** All that is looked at must be known by then: on a quiet machine the whole command takes 1.5 s at most. */
+/** All checks must be done by then: on a quiet machine the whole command takes 1.5 s at most. */
 const PATIENCE_MS = 1_200
 
 const ALL: readonly Check[] = [
@@ -23,14 +23,14 @@ const ALL: readonly Check[] = [
   PLUGINS_CHECK,
 ]
 
-/** Something was mended. */
+/** A problem was fixed. */
 export interface Mended {
   readonly event: 'mended'
   readonly name: string
   readonly what: string
 }
 
-/** Looks at all that archiving needs; with `fix`, mends first what needs no rights. */
+/** Checks everything that archiving needs; with `fix`, first fixes what needs no special rights. */
 export async function doctor(
   examined: Examined,
   { fix }: { readonly fix: boolean },
@@ -39,7 +39,7 @@ export async function doctor(
   const found = await examine(examined, ALL, quietMs(PATIENCE_MS))
   const mendable = fix ? found.filter((each) => each.fix !== undefined) : []
   for (const { name, fix: mend } of mendable) {
-    if (call.signal?.aborted) throw new AppError('interrupted: the rest is as it was', { exitCode: EXIT.interrupted })
+    if (call.signal?.aborted) throw new AppError('interrupted: the rest is unchanged', { exitCode: EXIT.interrupted })
     call.tell?.({ event: 'mended', name, what: await mend!(call) })
   }
   return mendable.length > 0 ? await examine(examined, ALL, quietMs(PATIENCE_MS)) : found

@@ -7,15 +7,15 @@ import { detectContainment } from '../../processes/containment/containment.ts'
 import { type Check, type Finding, green, yellow } from './check.ts'
 
 const MB = 1_000_000
-/** A browser takes so much for a heavy page; a runner with its workers and hooks takes about a third of it. */
+/** What a browser takes for a heavy page; a runner with its workers and hooks takes about a third of it. */
 const BROWSER_MB = 500
 const RUNNER_MB = 150
-/** What Docker gives, which browsers would overflow. */
+/** The size that Docker gives; browsers need more. */
 const SMALL_SHM_MB = 128
-/** What shells give; each page at work takes a few dozen. */
+/** The limit that shells set; each page at work takes a few dozen. */
 const DESCRIPTORS = 1_024
 
-/** What is asked of the machine, and costs next to nothing. */
+/** Checks of the machine that cost next to nothing. */
 export const MACHINE_CHECKS: readonly Check[] = [
   { name: 'memory', look: memory },
   { name: '/dev/shm', look: sharedMemory },
@@ -28,7 +28,7 @@ export const OWN_CHECKS: readonly Check[] = [
   { name: 'package', look: () => green(`archivebox-ts ${VERSION}`) },
 ]
 
-/** How processes of hooks are kept together; finding that out starts some. */
+/** How hooks' processes are contained; finding out starts some. */
 export const CONTAINMENT_CHECK: Check = {
   name: 'containment',
   look: async ({ dataDir, settings }) => {
@@ -38,14 +38,14 @@ export const CONTAINMENT_CHECK: Check = {
     const as = account ? `; hooks and browsers run as user ${account.name}` : ''
     if (found.tier !== 'basic') return green(`${found.tier}${as}`)
     if (found.deathSignal)
-      return green(`basic: sessions, marks, and the death signal; no control group is ours here${as}`)
-    return yellow('basic, without a death signal: there is no setpriv', 'apt-get install util-linux')
+      return green(`basic: sessions, marks, and the death signal; no control group is available here${as}`)
+    return yellow('basic, without a death signal: setpriv is missing', 'apt-get install util-linux')
   },
 }
 
 function memory(): Finding {
   const free = Math.floor(process.availableMemory() / MB)
-  if (free < RUNNER_MB) return yellow(`${free} MB free: that is little even without a browser`, 'free')
+  if (free < RUNNER_MB) return yellow(`${free} MB free: too little, even without a browser`, 'free')
   return free < BROWSER_MB
     ? yellow(`${free} MB free: a browser takes ${BROWSER_MB} MB`, 'archivebox-ts config set MAX_SNAPSHOT_WORKERS 1')
     : green(`${free} MB free`)
@@ -60,7 +60,7 @@ function sharedMemory(): Finding {
       ? yellow(`${size} MB: browsers use temporary files instead`, 'docker run --shm-size=1g')
       : green(`${size} MB`)
   } catch {
-    return yellow('there is none: browsers use temporary files instead', 'mount -t tmpfs tmpfs /dev/shm')
+    return yellow('missing: browsers use temporary files instead', 'mount -t tmpfs tmpfs /dev/shm')
   }
 }
 
@@ -72,12 +72,12 @@ function descriptors(): Finding {
     : green(`${limit} at most`)
 }
 
-/** Whether there is a way out, and whether the network is one of a container. */
+/** Whether there is a way out, and whether the network is that of a container. */
 function network(): Finding {
   const others = Object.values(networkInterfaces())
     .flat()
     .filter((each) => each && !each.internal)
-  const whose = ownNetwork() ? ', in a network namespace of its own' : ''
+  const whose = ownNetwork() ? ', in a separate network namespace' : ''
   if (others.length > 0)
     return green(
       `${others
@@ -88,7 +88,7 @@ function network(): Finding {
   return yellow(`only this machine can be reached${whose}: pages of the network cannot be archived`, 'ip link')
 }
 
-/** Is our network another than that of the first process? Not known where we may not ask: no. */
+/** Whether our network differs from that of the first process. Unknown where we may not look: no. */
 function ownNetwork(): boolean {
   try {
     return readlinkSync('/proc/self/ns/net') !== readlinkSync('/proc/1/ns/net')

@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { createBrotliDecompress } from 'node:zlib'
 import { type Finding, green, yellow } from './check.ts'
 
-/** Chromium mends holes that are in use about every other week. After so many months many are known. */
+/** Chromium fixes exploited holes about every other week. After this many months, many are known. */
 const OLD_MONTHS = 3
 const MONTH_MS = (365.25 / 12) * 86_400_000
-/** In the header of a file in a tar archive: seconds since 1970, in octal digits. */
+/** The time in the header of a file in a tar archive: seconds since 1970, in octal digits. */
 const TIME = { from: 136, to: 147 }
 
 /**
- * The time at which a packaged browser was built: that of the first library in its archive, since a package itself has
- * none. Undefined when there is no such archive, or it is unlike those that we know.
+ * The time when a packaged browser was built: that of the first library in its archive, since the package itself has
+ * none. Undefined without such an archive, or when it is unlike the known ones.
  * @param files the folder `bin` of the package
  */
 export async function builtAt(files: string): Promise<Date | undefined> {
@@ -31,9 +31,9 @@ export async function builtAt(files: string): Promise<Date | undefined> {
 }
 
 /**
- * What there is to be said about the age of a packaged browser.
- * @param what it is, in words
- * @param update the command that brings a newer one
+ * The finding about the age of a packaged browser.
+ * @param what describes the browser
+ * @param update the command that installs a newer one
  */
 export function aged(what: string, built: Date | undefined, now: Date, update: string): Finding {
   if (!built) return green(what)
@@ -41,5 +41,5 @@ export function aged(what: string, built: Date | undefined, now: Date, update: s
   const said = `${what}, built ${built.toISOString().slice(0, 10)}`
   return months < OLD_MONTHS
     ? green(said)
-    : yellow(`${said}: ${months} months of holes in Chromium are known since then`, update)
+    : yellow(`${said}: the security holes of ${months} months are unfixed`, update)
 }

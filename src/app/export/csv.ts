@@ -1,6 +1,6 @@
 import { marked } from '../../base/formula-mark.ts'
 
-/** A field of a table. Text that a spreadsheet would take for a formula gets the mark that `add` takes off again. */
+/** A field of a table. Text that a spreadsheet would take for a formula gets a mark that `add` removes again. */
 export function csv(value: unknown): string {
   const text =
     value instanceof Date

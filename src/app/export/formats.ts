@@ -3,14 +3,14 @@ import { type ListedSnapshot, SNAPSHOTS } from '../../db/lists/listings.ts'
 import { html } from '../../pages/html.ts'
 import { csv } from './csv.ts'
 
-/** How pages are written for other programs, and for `add`. */
+/** A format of pages for other programs, and for `add`. */
 export interface ExportFormat {
   readonly head: string
   readonly page: (page: ListedSnapshot) => string
   readonly foot: string
 }
 
-/** The columns of a table; a name stands for the same as in the record. */
+/** The columns of a table; a name stands for that field of the record. */
 const COLUMNS = [
   ...['url', 'title', 'tags', 'created_at', 'status', 'outcome', 'cause', 'http_status', 'sealed_at', 'depth'],
   ...['output_size', 'output_dir', 'id', 'crawl_id', 'bookmarked_at', 'notes'],
@@ -18,7 +18,7 @@ const COLUMNS = [
 
 const seconds = (date: Date): number => Math.floor(date.getTime() / 1000)
 
-/** When it was bookmarked, else when it came here. */
+/** When it was bookmarked, else when it was added here. */
 const added = ({ bookmarked_at, created_at }: ListedSnapshot) => bookmarked_at ?? created_at
 
 const link = (page: ListedSnapshot) => {
@@ -26,7 +26,7 @@ const link = (page: ListedSnapshot) => {
   return html`<A HREF="${url}" ADD_DATE="${seconds(added(page))}" TAGS="${tags.join(',')}">${title ?? url}</A>`.text
 }
 
-/** `add` reads each of them back. */
+/** `add` can read each of them. */
 export const EXPORTS = {
   jsonl: { head: '', page: (page) => `${JSON.stringify(SNAPSHOTS.record(page))}\n`, foot: '' },
   csv: {

@@ -5,10 +5,10 @@ import { crawlRecord } from '../../db/records.ts'
 import { isConsequence } from '../../machines/cause.ts'
 import type { Archive } from '../archive.ts'
 
-/** So many of the pages that failed alone are named by their URLs. */
+/** How many of the pages that failed alone are named by their URLs. */
 const NAMED = 100
 
-/** How a crawl that is sealed went. */
+/** How a sealed crawl went. */
 export async function crawlEnd({ home }: Pick<Archive, 'home'>, crawl: CrawlRow) {
   const { db } = home
   const [[progress], firstPage, plugins, skipped] = await Promise.all([
@@ -24,13 +24,13 @@ export async function crawlEnd({ home }: Pick<Archive, 'home'>, crawl: CrawlRow)
   return {
     counts,
     total,
-    /** Of its only page, or its own. */
+    /** The folder of its only page, or its own. */
     folder: (total === 1 ? firstPage : undefined) ?? crawl.output_dir,
-    /** Which kinds of copies there are. */
+    /** The kinds of copies that were made. */
     plugins,
     /** What hooks lacked. */
     lacks: skipped.filter((reason) => !isConsequence(reason)),
-    /** Of several pages: why they failed. */
+    /** For several pages: why they failed. */
     failures: { groups, urls: new Map(latest.map(({ snapshot_id, url }) => [snapshot_id, url])) },
     record: {
       ...crawlRecord({ ...crawl, counts }),

@@ -9,32 +9,32 @@ import type { Archive } from '../archive.ts'
 import type { Call } from '../call.ts'
 
 /**
- * How often it is looked at: a runner of one's own tells when there is something new, another's does not. (It could by
- * NOTIFY, but then each page would pay for somebody who may not be there.)
+ * How often we look: our own runner tells us when there is something new, another's does not. (It could by NOTIFY, but
+ * then every page would pay for a reader who may not exist.)
  */
 const LOOK_MS = { other: 500, own: 1_000 } as const
 /** Pages may end many times a second. */
 const SHORTEST_MS = 80
-/** Who works on it is looked at less often: that asks the operating system, too. */
+/** The runner is looked at less often: that asks the operating system, too. */
 const RUNNER_LOOK_MS = 500
 const SOON_MS = 4_000
-/** Nothing is put off for so long but what waits for a person: a century. */
+/** Only what waits for a person is put off for this long: a century. */
 const NEVER_MS = 100 * 365 * 86_400_000
-/** A database that is away is looked for so often. */
+/** How often a database that is away is tried. */
 const AWAY_LOOK_MS = 500
 
-/** A runner of one's own for a crawl, which is started whenever nobody works on it. */
+/** Our own runner for a crawl, which is started whenever nobody works on it. */
 export interface FollowersRunner {
   /** The row of the process that it works for. */
   readonly commandId: string
   /** Rings when a page ended, and when the runner is gone. */
   readonly news: Bell
   readonly isAlive: boolean
-  /** Aborts when the one that works has left. */
+  /** Aborts when the working runner has exited. */
   readonly gone: AbortSignal | undefined
   /** Throws AppError when it failed the last time. */
   start(): void
-  /** It is not needed, should it be waiting for its work. */
+  /** The runner is not needed; ends it if it waits for its work. */
   dismiss(): void
 }
 
@@ -46,17 +46,17 @@ export interface FollowInput {
 /** What happens to a crawl. */
 export type FollowEvent =
   | { readonly event: 'pages ended'; readonly pages: readonly SealedPage[] }
-  /** Nobody works on it: it is paused, only paused pages are left of it, or no runner is there. */
+  /** Nobody works on it: it is paused, only paused pages are left, or there is no runner. */
   | { readonly event: 'waits'; readonly for: Wait; readonly crawl: CrawlRow }
-  /** The last event: it came to its end, or `signal` ended this before. */
+  /** The last event: the crawl has ended, or `signal` ended this early. */
   | { readonly event: 'sealed'; readonly crawl: CrawlRow }
   | { readonly event: 'stopped' }
 
 type Wait = 'crawl' | 'pages' | 'runner'
 
 /**
- * Follows a crawl until it is sealed and the reader's own runner gone. Once `signal` has aborted, only the
- * runner's end is waited for: whoever stops it. Throws AppError when the crawl is deleted, or the database stays away.
+ * Follows a crawl until it is sealed and the reader's own runner is gone. Once `signal` has aborted, only the end of
+ * that runner is awaited: the caller stops it. Throws AppError when the crawl is deleted, or the database stays away.
  */
 export async function* follow(
   archive: Archive,
@@ -90,7 +90,7 @@ export async function* follow(
         await bell.wait(runner?.isAlive ? LOOK_MS.own : LOOK_MS.other - SHORTEST_MS)
       } catch (error) {
         if (!isDatabaseAway(error)) throw error
-        // A runner of ours brings it back, or says what is wrong; nobody waits for ever without one.
+        // A runner of ours brings it back, or reports what is wrong; without one we do not wait for ever.
         if (runner?.isAlive) await sleep(AWAY_LOOK_MS)
         else if (isOver()) throw explainDatabaseError(error, home.databaseUrl)
         else await archive.untilBack(signal)
@@ -101,7 +101,7 @@ export async function* follow(
   }
 }
 
-/** Starts a runner of ours where it is needed. @returns for what a crawl waits that nobody works on */
+/** Starts our own runner where it is needed. @returns what a crawl waits for that nobody works on */
 async function whatItWaitsFor(
   home: Home,
   crawl: CrawlRow,
@@ -110,22 +110,22 @@ async function whatItWaitsFor(
 ): Promise<Wait | undefined> {
   const wait = whoResumes(crawl)
   const isIdle = !(await isRunnerThere(home, runner))
-  // One that is put off is not due for a runner: it would only leave again.
+  // A crawl that is put off is not due for a runner: it would only exit again.
   const isDue = wait === undefined && (crawl.retry_at?.getTime() ?? Infinity) <= Date.now() + SOON_MS
   if (isIdle && isDue && !isOver()) runner?.start()
   else runner?.dismiss()
   return wait ?? (isIdle && !runner ? 'runner' : undefined)
 }
 
-/** What is to be resumed: a crawl, or the paused pages that alone are left of it; undefined: it goes on by itself. */
+/** What has to be resumed: a crawl, or the paused pages that alone are left of it; undefined: it goes on by itself. */
 function whoResumes({ status, retry_at }: CrawlRow): 'crawl' | 'pages' | undefined {
   if (status === 'paused') return 'crawl'
   return status === 'started' && retry_at && retry_at.getTime() >= Date.now() + NEVER_MS ? 'pages' : undefined
 }
 
 /**
- * Is there a runner to work for us? One that belongs to a server does, unless we have our own: then we borrow the lead
- * from it.
+ * Whether there is a runner to work for us. One that belongs to a server is, unless we have our own: then we borrow the
+ * lead from it.
  */
 async function isRunnerThere(home: Home, own: FollowersRunner | undefined): Promise<boolean> {
   const runner = (await liveRunnerProcesses(home)).at(-1)

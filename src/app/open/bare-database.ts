@@ -8,12 +8,12 @@ import type { OpenEvent } from './events.ts'
 import { giveUp } from './give-up.ts'
 import { openDatabaseOf } from './open-archive.ts'
 
-/** A database as it is, whatever schema it has. Whoever opens it closes it. */
+/** A database as it is, whatever its schema. Whoever opens it closes it. */
 export interface BareDatabase {
   readonly db: Database
   readonly url: string
   readonly dataDir: string
-  /** An embedded server was up already. */
+  /** The embedded server was running already. */
   readonly wasUp: boolean
   close(): Promise<void>
 }

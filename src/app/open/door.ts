@@ -9,17 +9,17 @@ import type { Call } from '../call.ts'
 import type { OpenEvent } from './events.ts'
 
 /**
- * How long commands wait for a database that starts, recovers or restarts, in seconds, when nobody said: `run`, and all
+ * How long commands wait by default for a database that starts, recovers or restarts, in seconds: `run`, and all
  * others.
  */
 const RUN_SECONDS = 60
 const SECONDS = 15
 
-/** A long wait is told again so often. */
+/** How often a long wait is reported again. */
 const TELL_MS = 60_000
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
-/** The same where only files of our own machine are looked at. */
+/** The same where only files of our own machine are read. */
 const LONGEST_STEP_PAUSE_MS = 300
 
 /** How long this command waits for its database, in milliseconds. */
@@ -27,24 +27,24 @@ export function databaseWaitMs({ config }: Settings, verb: 'run' | 'other' = 'ot
   return 1000 * (config.WAIT_DB ?? (verb === 'run' ? RUN_SECONDS : SECONDS))
 }
 
-/** A database as a door leads to it. */
+/** A database that this wait leads to. */
 export interface Behind {
   readonly url: string
-  /** One step to bring an embedded server back that was lost; nothing where it is there. */
+  /** One step to bring back an embedded server that was lost; does nothing when it is there. */
   revive(): Promise<void>
 }
 
 /**
- * The way of a command to its database: waits for one that is on its way up, and tells so, within one budget for all
- * attempts until `passed`. The caller's signal ends the wait in order, as an AppError with 130. What it waits for
- * throws AppError in the end; other errors pass unchanged.
+ * A command's wait for its database: waits for one that is starting, and reports that, within one budget for all
+ * attempts until `passed`. The caller's signal ends the wait, as an AppError with 130. An error that was waited for
+ * becomes an AppError in the end; other errors pass unchanged.
  */
 export class Door {
   readonly #dataDir: string
   readonly #budgetMs: number
   readonly #tell: (event: OpenEvent) => void
   readonly #interrupted: AbortSignal
-  /** When the first attempt that failed began. */
+  /** When the first failed attempt began. */
   #since: number | undefined
   #toldAt: number | undefined
 
@@ -56,14 +56,14 @@ export class Door {
   }
 
   /**
-   * Repeats a step that brings the embedded server up until it succeeds. A signal waits for the end of the step: it may
+   * Repeats a step that brings the embedded server up until it succeeds. A signal waits for the step to end: it may
    * hold a lock.
    */
   readonly through: Wait = async (attempt) => await this.#again(attempt)
 
   /**
    * Repeats work on a connection until it succeeds. A signal does not wait for it: the other side may be silent for
-   * long.
+   * a long time.
    */
   async connect<T>({ url, revive }: Behind, attempt: () => Promise<T>): Promise<T> {
     return await this.#again(async () => {
@@ -72,7 +72,7 @@ export class Door {
     }, url)
   }
 
-  /** The database is there; the next wait is another one. */
+  /** The database is there; the next wait is a new one. */
   passed(): void {
     if (this.#since !== undefined && this.#toldAt !== undefined)
       this.#tell({ event: 'database ready', seconds: Math.ceil((performance.now() - this.#since) / 1000) })
@@ -103,7 +103,7 @@ export class Door {
     const left = this.#since + this.#budgetMs - performance.now()
     if (left <= 0) throw this.#inVain(error, url)
     this.#tellWhy(messageOf(error))
-    // With jitter: those who wait for one server must not all knock in the same moment.
+    // With jitter, so that those who wait for one server do not all try in the same moment.
     await sleep(Math.min(left, pause * (0.5 + Math.random())), this.#interrupted)
   }
 
@@ -115,7 +115,7 @@ export class Door {
     this.#toldAt = now
   }
 
-  /** What was waited for, for how long, and what to do. */
+  /** The error after a wait in vain: what for, how long, and what to do. */
   #inVain(error: unknown, url: string | undefined): unknown {
     if (this.#budgetMs === 0 && url !== undefined) return explainDatabaseError(error, url)
     const where = url === undefined ? `in ${join(this.#dataDir, 'postgres')}` : `at ${maskPassword(url)}`
@@ -125,11 +125,10 @@ export class Door {
         : `waited ${this.#budgetMs / 1000} s for the database ${where}`
     const log = url === undefined ? join(this.#dataDir, 'logs', 'postgres.log') : 'its log'
     const hints = [
-      codeOf(error) === '57P03' ? `${log} says how far it is` : 'is the server up, and is DATABASE_URL right?',
+      codeOf(error) === '57P03' ? `${log} shows its progress` : 'is the server up, and is DATABASE_URL right?',
     ]
     hints.push('--wait-db SECONDS waits longer')
-    if (/already exists/.test(messageOf(error)))
-      hints.push('in a container use --init, which clears away dead processes')
+    if (/already exists/.test(messageOf(error))) hints.push('in a container use --init, which reaps dead processes')
     return new AppError(`${waited}: ${messageOf(error)}`, { hint: hints.join('; '), cause: error })
   }
 }
@@ -138,8 +137,8 @@ function interruption(): AppError {
   return new AppError('interrupted while waiting for the database', { exitCode: EXIT.interrupted })
 }
 
-/** A signal that came while we were busy waits in the event loop until then. */
+/** Lets the event loop deliver a signal that came while we were busy. */
 async function heard(): Promise<void> {
-  await turn() // Of this round of the loop, which may have looked for signals before.
+  await turn() // Ends this round of the loop, which may have checked for signals before.
   await turn()
 }

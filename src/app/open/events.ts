@@ -3,7 +3,7 @@ import type { DatabaseEvent } from '../../db/events.ts'
 /** What happens on the way to a database. */
 export type OpenEvent =
   | DatabaseEvent
-  /** It is not ready yet; told again each minute, with the minutes since the first time. */
+  /** It is not ready yet; reported again each minute, with the minutes since the first time. */
   | {
       readonly event: 'waiting for database'
       readonly why: string

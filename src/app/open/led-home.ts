@@ -11,10 +11,10 @@ import { giveUp } from './give-up.ts'
 
 const LEAVE_MS = 1_000
 
-/** How commands connect, where nothing else is said. */
+/** How commands connect by default. */
 export const COMMAND_CONNECTION: DatabaseOptions = { name: applicationName('cli') }
 
-/** Connections to an embedded server that seems to serve. Whether it does shows with the first statement. */
+/** Connections to an embedded server that seems to serve. The first statement shows whether it does. */
 export interface LikelyDatabase {
   readonly url: string
   readonly db: Database
@@ -28,8 +28,8 @@ export function likelyDatabase(dataDir: string, connection: DatabaseOptions): Li
 }
 
 /**
- * Gives up a connection that nobody has taken, and leaves its server: whoever left that meanwhile saw it in use. When
- * somebody else holds the server's lock, such as an upgrade, that one sees to it, or the next who leaves.
+ * Closes a connection that was not used, and leaves its server: others that left meanwhile saw it in use. If somebody
+ * else holds the server's lock, such as an upgrade, they take care of it, or the next one that leaves.
  */
 export async function leaveUntaken(dataDir: string, db: Database): Promise<void> {
   await giveUp(db)
@@ -37,12 +37,12 @@ export async function leaveUntaken(dataDir: string, db: Database): Promise<void>
 }
 
 /**
- * An opened data dir whose leader is there: for as long as a few statements take, without a share of the embedded
- * server; who stays longer takes one as well. A lock takes a process of its own, as long as half of the rest. The
- * leader has such a share until it leaves, which is after it has closed its row; and whoever leaves stops no server
- * with connections (`clientsOf`). Ours was there when the row was read.
+ * An opened data dir with a leader: for the time of a few statements, without a share of the embedded server; whoever
+ * stays longer takes one as well. A lock takes a separate process, as long as half of the rest. The leader holds such a
+ * share until it exits, which is after it has closed its row; and whoever leaves stops no server with connections
+ * (`clientsOf`). Ours existed when the row was read.
  * @param db of an embedded server, whose connections stay open
- * @returns undefined: no leader can be seen from here, or there is something to be done first
+ * @returns undefined: no leader can be seen from here, or something has to be done first
  */
 export async function ledHome(
   db: Database,
@@ -53,13 +53,13 @@ export async function ledHome(
   return { db, databaseUrl, embedded: true, machineId: seen.machineId, dataDir, dataDirId }
 }
 
-/** Is a leader still there, which leaves the server later than we do? */
+/** Whether a leader is still there, which leaves the server later than we do. */
 export async function isLed({ db, dataDirId }: Home): Promise<boolean> {
   return (await presentLead(db, dataDirId)) !== undefined
 }
 
 async function presentLead(db: Database, dataDirId: string): Promise<SeenLead | undefined> {
-  // Whatever is wrong shows again on the usual way.
+  // Any problem shows again on the usual way.
   const seen = await seenLead(db, dataDirId, { guid: machineGuid(), hostname: hostname() }).catch(() => undefined)
   return seen && (await livenessOf(seen.leader)) === 'alive' ? seen : undefined
 }

@@ -14,20 +14,21 @@ import { type Behind, Door, databaseWaitMs } from './door.ts'
 import type { OpenEvent } from './events.ts'
 import { giveUp, leaveTime } from './give-up.ts'
 import { COMMAND_CONNECTION, isLed, leaveUntaken, ledHome, likelyDatabase } from './led-home.ts'
+import { leavingAlone, takingOver } from './older-runner.ts'
 import { patience } from './patience.ts'
 
-/** What is under way is worth a longer wait than what is about to begin: for so long at least. */
+/** Work in progress is worth a longer wait than work that is about to begin: at least this long. */
 const FOLLOW_MS = 30_000
 
-/** The database of a data dir, as its options name it, and the way out. */
+/** The database of a data dir, as its options name it, and how to leave it. */
 interface DatabaseOf extends Behind {
   readonly kind: Archive['kind']
-  /** An embedded server was up already. */
+  /** The embedded server was running already. */
   readonly wasUp: boolean
   leave(): Promise<void>
 }
 
-/** The database of a data dir: DATABASE_URL when it is set, else the embedded server, started when it is not up. */
+/** The database of a data dir: DATABASE_URL if set, else the embedded server, which is started if it is not running. */
 export async function openDatabaseOf(
   { databaseUrl: url }: Configured,
   dataDir: string,
@@ -47,29 +48,31 @@ export async function openDatabaseOf(
   }
 }
 
-/** One step to bring the embedded server back that was lost. */
+/** One step to bring back an embedded server that was lost. */
 const reviving = (dataDir: string) => async () => {
   await reviveServer(dataDir, (step) => step())
 }
 
-/** How a data dir is opened. */
+/** How to open a data dir. */
 export interface OpenInput {
-  /** What is made of a folder that is no data dir. */
+  /** What to make of a folder that is no data dir. */
   readonly create: 'never' | 'if-empty' | 'force'
   readonly connection?: DatabaseOptions
-  /** How long it waits for a database that is on its way up. */
+  /** How long to wait for a database that is starting. */
   readonly waitMs?: number
   /** For a few statements at once: while a runner leads, this needs no lock. */
   readonly isBrief?: boolean
+  /** Takes over from a runner of an older program, where the schema must change; so long it may take to drain. */
+  readonly handoffGraceMs?: number
 }
 
 /**
  * Opens a data dir: its directory, its database with an up-to-date schema, and this machine's row. Waits for a database
- * on its way up. Throws AppError; with 130 when `signal` ends the wait.
+ * that is starting. Throws AppError; with 130 when `signal` ends the wait.
  */
 export async function openArchive(
   configured: Configured,
-  { create, connection = COMMAND_CONNECTION, waitMs, isBrief = false }: OpenInput,
+  { create, connection = COMMAND_CONNECTION, waitMs, isBrief = false, handoffGraceMs }: OpenInput,
   call: Call<OpenEvent> = {},
 ): Promise<Archive> {
   const { settings, known } = configured
@@ -92,7 +95,7 @@ export async function openArchive(
             throw error
           })
       : undefined
-  /** From here on a command waits for a database that goes away; a runner has ways of its own. */
+  /** From here on a command waits for a database that goes away; a runner handles that itself. */
   const stays = (server: Behind, db: Database) => {
     if (connection === COMMAND_CONNECTION) db.patience = patience(doorMs, server.revive, tell)
   }
@@ -116,7 +119,7 @@ export async function openArchive(
       },
     }
   }
-  // The lock is taken by a program of its own, which takes its time while we connect.
+  // A separate program takes the lock, which needs its time while we connect.
   const entering = openDatabaseOf(configured, dataDir, call, door)
   entering.catch(() => {}) // It is awaited below.
   if (early) void connectAhead(early.db)
@@ -133,7 +136,11 @@ export async function openArchive(
         : openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
     db = open
     const home = await door.connect(server, async () => {
-      const applied = await migrate(open, server.url, tell, believeOlder(known, dataDir))
+      const applied = await migrate(open, server.url, {
+        tell,
+        settle: believeOlder(known, dataDir),
+        makeWay: handoffGraceMs === undefined ? leavingAlone : takingOver(dataDir, handoffGraceMs),
+      })
       if (applied.includes('init')) {
         if (server.kind === 'external') tell({ event: 'database made' })
       } else if (applied.length > 0) tell({ event: 'schema changed', applied })

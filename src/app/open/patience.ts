@@ -3,14 +3,14 @@ import type { Patience } from '../../db/patience.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
 import type { OpenEvent } from './events.ts'
 
-/** A database that fails so long after it was back is away anew. */
+/** A database that fails this long after it was back is away anew. */
 const ANEW_MS = 10_000
 
 /**
- * How a command waits for a database that goes away while it works, after its door was passed: for as long as
- * `--wait-db` says, while an embedded server is brought back. Connections wait, and so do the statements that may be
- * repeated (`withRetry`). Another one that was under way ends the command: nobody knows whether it took effect.
- * @param revive one step to bring an embedded server back that was lost
+ * How a command waits for a database that goes away while it works, once it is open: for as long as `--wait-db` allows,
+ * while an embedded server is brought back. Connections wait, and so do statements that may be repeated (`withRetry`).
+ * Any other statement in progress ends the command: it may or may not have taken effect.
+ * @param revive one step to bring back an embedded server that was lost
  */
 export function patience(budgetMs: number, revive: () => Promise<void>, tell: (event: OpenEvent) => void): Patience {
   const { signal: until } = new AbortController() // The budget ends the wait, by an error of its own.

@@ -3,33 +3,33 @@ import { join } from 'node:path'
 import { editConfig, type TomlValue } from '../../base/config-edit.ts'
 import { UsageError } from '../../base/errors.ts'
 import { closest } from '../../base/near-miss.ts'
-import { PERSONA_FILE, personasIn } from '../../base/persona/files.ts'
-import { type Persona, readPersona } from '../../base/persona/persona.ts'
-import { makePersona } from '../../base/persona/write.ts'
+import { PERSONA_FILE, personasIn } from '../../browse/persona/files.ts'
+import { type Persona, readPersona } from '../../browse/persona/persona.ts'
+import { makePersona } from '../../browse/persona/write.ts'
 import type { Call } from '../call.ts'
 import { checkName, findPersona, unknownPersona } from './find.ts'
 import { allPersonas } from './record.ts'
 
-/** Settings of a persona, as its file has them. */
+/** Settings of a persona, as in its file. */
 export type PersonaSettings = ReadonlyMap<string, TomlValue>
 
-/** Makes a persona with these settings. Throws UsageError for a name that another one has, in capitals or not. */
+/** Creates a persona with these settings. Throws UsageError for a name that exists already, in any case of letters. */
 export async function newPersona(personas: string, name: string, settings: PersonaSettings): Promise<Persona> {
   checkName(name)
   if ((await allPersonas(personas)).some((each) => each.name.toLowerCase() === name.toLowerCase()))
-    throw new UsageError(`there is a persona "${name}" already`, `archivebox-ts persona show ${name}`)
+    throw new UsageError(`the persona "${name}" exists already`, `archivebox-ts persona show ${name}`)
   const { folder } = makePersona(personas, name)
   await editConfig(folder, settings, PERSONA_FILE)
   return await findPersona(personas, name)
 }
 
-/** Sets settings in the file of a persona; comments and all else stay as they are. */
+/** Changes settings in the file of a persona; comments and everything else stay as they are. */
 export async function setPersona(personas: string, name: string, settings: PersonaSettings): Promise<void> {
   const { files } = await findPersona(personas, name)
   await editConfig(files.folder, settings, PERSONA_FILE)
 }
 
-/** The names of these personas, whose files may be broken. Throws UsageError when one is not there. */
+/** The names of these personas, whose files may be broken. Throws UsageError for an unknown one. */
 export async function namesOf(personas: string, names: readonly string[]): Promise<string[]> {
   const all = await allPersonas(personas)
   const isBroken = (name: string) => all.some((each) => each.name === name && 'problem' in each)
@@ -38,7 +38,7 @@ export async function namesOf(personas: string, names: readonly string[]): Promi
   )
 }
 
-/** Deletes personas, with cookies and logins. Throws UsageError for one that is not there, and then deletes none. */
+/** Deletes personas, with cookies and logins. Throws UsageError for an unknown one, and then deletes none. */
 export function deletePersonas(personas: string, names: readonly string[]): void {
   const there = personasIn(personas)
   const unknown = names.find((name) => !there.includes(name))
@@ -51,7 +51,7 @@ export interface PersonaMade {
   readonly name: string
 }
 
-/** The persona of this name; one that is not there is made, unless the name is nearly that of another. */
+/** The persona of this name; creates an unknown one, unless the name is close to that of another. */
 export async function findOrMake(
   personas: string,
   name: string,

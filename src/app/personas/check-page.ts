@@ -1,19 +1,19 @@
 import { AppError } from '../../base/errors.ts'
-import { isExpired, isForHost } from '../../base/persona/cookie.ts'
-import { headersFor } from '../../base/persona/headers.ts'
-import type { Persona } from '../../base/persona/persona.ts'
+import { isExpired, isForHost } from '../../browse/persona/cookie.ts'
+import { headersFor } from '../../browse/persona/headers.ts'
+import type { Persona } from '../../browse/persona/persona.ts'
 import type { Configured } from '../archive.ts'
 import type { Call } from '../call.ts'
 import { personaEnvironment } from './environment.ts'
 import { type Seen, visitAs } from './visit.ts'
 
-/** What the visit of a page says meanwhile. */
+/** A message about the visit. */
 export interface VisitNote {
   readonly event: 'visit note'
   readonly text: string
 }
 
-/** Does a page know this persona? Throws AppError when there is no page, or it says nothing of that. */
+/** Checks whether a page knows this persona. Throws AppError when there is no page, or it does not tell. */
 export async function checkPage(
   configured: Configured,
   persona: Persona,
@@ -31,28 +31,29 @@ export async function checkPage(
     url,
     final_url: finalUrl,
     logged_in: cause === undefined,
-    /** Why it does not know it. */
+    /** Why it does not know the persona. */
     cause: cause ?? null,
     ...how,
     ...sentTo(persona, new URL(url)),
   } as const
 }
 
-/** A page that is about logging in, by its path. */
+/** A login page, by its path. */
 const LOGIN_PAGE = /\/(?:[\w-]*log-?in|sign-?in|auth|sso|session\/new)\b/i
 
-/** Why the page does not know the persona; undefined: it does. Throws AppError when the answer says nothing of that. */
+/** Why the page does not know the persona; undefined: it does. Throws AppError when the answer does not tell. */
 function whyNot(seen: Seen, asked: string): string | undefined {
   const { url, http_status: status } = seen
   if (status === 401 || status === 403) return `HTTP ${status}`
-  if (status !== null && status >= 400) throw new AppError(`this page says nothing of a login: HTTP ${status} (${url})`)
+  if (status !== null && status >= 400)
+    throw new AppError(`cannot tell whether it is logged in: HTTP ${status} (${url})`)
   if (seen.has_password_field) return 'the page asks for a password'
   const { host, pathname } = new URL(url)
   const wasLogin = LOGIN_PAGE.test(new URL(asked).pathname)
-  return !wasLogin && LOGIN_PAGE.test(pathname) ? `the page leads to ${host}${pathname}` : undefined
+  return !wasLogin && LOGIN_PAGE.test(pathname) ? `the page redirects to ${host}${pathname}` : undefined
 }
 
-/** What goes along with the request, by name. */
+/** What is sent with the request, by name. */
 function sentTo({ cookies, headers }: Persona, url: URL) {
   const own = cookies.filter((cookie) => isForHost(cookie, url.hostname))
   const names = (expired: boolean) => own.flatMap((cookie) => (isExpired(cookie) === expired ? cookie.name : []))

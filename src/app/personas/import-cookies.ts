@@ -1,7 +1,7 @@
 import { UsageError } from '../../base/errors.ts'
-import { type Cookie, isExpired, merged } from '../../base/persona/cookie.ts'
-import { parseCookiesJson } from '../../base/persona/cookies-json.ts'
-import { parseCookiesTxt } from '../../base/persona/cookies-txt.ts'
+import { type Cookie, isExpired, merged } from '../../browse/persona/cookie.ts'
+import { parseCookiesJson } from '../../browse/persona/cookies-json.ts'
+import { parseCookiesTxt } from '../../browse/persona/cookies-txt.ts'
 import type { Call } from '../call.ts'
 import { findOrMake, type PersonaMade } from './change.ts'
 import { saveLogins } from './save.ts'
@@ -10,19 +10,19 @@ export interface ImportInput {
   readonly name: string
   /** cookies.txt, or JSON as browser extensions export it. */
   readonly text: string
-  /** Where it comes from, for what is said of it. */
+  /** The source, for messages. */
   readonly from: string
 }
 
 export interface Imported {
   readonly cookies: readonly Cookie[]
-  /** Of these. */
+  /** Those of them that have expired. */
   readonly expired: readonly Cookie[]
 }
 
 /**
- * Takes cookies over from a browser; those that are there already are replaced. A persona that is not there is made.
- * Throws UsageError for a text without any.
+ * Imports cookies of a browser, which replace existing ones. Creates the persona if there is none. Throws UsageError
+ * for a text without cookies.
  */
 export async function importCookies(
   personas: string,

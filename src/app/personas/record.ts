@@ -1,9 +1,9 @@
 import { UsageError } from '../../base/errors.ts'
-import { isExpired } from '../../base/persona/cookie.ts'
-import { personasIn } from '../../base/persona/files.ts'
-import { type Persona, readPersona } from '../../base/persona/persona.ts'
+import { isExpired } from '../../browse/persona/cookie.ts'
+import { personasIn } from '../../browse/persona/files.ts'
+import { type Persona, readPersona } from '../../browse/persona/persona.ts'
 
-/** A persona as people and programs see it: no value of a cookie or header. */
+/** A persona as users and programs see it: without the values of cookies and headers. */
 export type PersonaRecord = ReturnType<typeof personaRecord>
 
 /** @param active the persona of crawls that name none */
@@ -28,7 +28,7 @@ export function personaRecord({ name, files, settings, headers, cookies, origins
   } as const
 }
 
-/** When the first of those that are good expires; null: none of them does. */
+/** When the first of the valid cookies expires; null: none does. */
 function nextExpiry(cookies: Persona['cookies']): Date | null {
   const times = cookies.flatMap((cookie) => (isExpired(cookie) ? [] : (cookie.expires ?? [])))
   return times.length === 0 ? null : new Date(Math.min(...times) * 1000)

@@ -6,7 +6,7 @@ import { searchFiles, type Wanted, wantedBy } from '../../hooks/upstream/search.
 import { searchByAsking } from '../../hooks/upstream/search-by-asking.ts'
 import type { Call } from '../call.ts'
 
-/** One requirement of plugins, as this leaves it. */
+/** One requirement of plugins, after the installation. */
 export interface Provided {
   readonly record: {
     readonly type: 'Binary'
@@ -17,7 +17,7 @@ export interface Provided {
     /** Why it is missing, and what to do. */
     readonly message: string
   }
-  /** It could have been installed, and was not. */
+  /** Its installation was tried and failed. */
   readonly failed: boolean
 }
 
@@ -27,7 +27,7 @@ export interface Installing {
   readonly folder: string
 }
 
-/** Installs the Node and Python modules that plugins lack, one after another. @param names of plugins; none: all on */
+/** Installs the Node and Python modules that plugins lack, in turn. @param names of plugins; none: all enabled ones */
 export async function* installNeeded(
   plugins: readonly Plugin[],
   settings: HookSettings,
@@ -60,7 +60,7 @@ async function provide(
     tell?.({ event: 'installing', name, folder: installation.folder })
     await install(installation, settings)
     const found = await find(wanted, settings)
-    if (!found?.suffices) throw new AppError(`${name} was installed, and still ${lack(wanted, found)}`)
+    if (!found?.suffices) throw new AppError(`${name} was installed, but still ${lack(wanted, found)}`)
     return ended('installed', found.abspath, '')
   } catch (error) {
     return ended('missing', '', `${name}: ${messageOf(error)}`, true)

@@ -19,13 +19,13 @@ import { isSparedByBrowser } from '../browser-here.ts'
 const VERSION_MS = 1_000
 const EVENTS: readonly HookEvent[] = ['CrawlSetup', 'Snapshot', 'Install', 'BinaryRequest']
 
-/** A plugin as people and programs see it. */
+/** A plugin as users and programs see it. */
 export type PluginRecord = Awaited<ReturnType<typeof pluginRecord>>
 
 /**
  * The record of one plugin, with what it lacks on this machine.
  * @param all every plugin that is here
- * @param asking how programs are asked
+ * @param asking how programs are examined
  */
 export async function pluginRecord(
   plugin: Plugin,
@@ -35,7 +35,7 @@ export async function pluginRecord(
 ) {
   const { name, folder, builtIn, means, mimetypes, requires, declares } = plugin
   const unclear = whyNotMakes(plugin.makes)
-  // Its hooks as they would run, were it enabled.
+  // Its hooks as they would run if it were enabled.
   const whole = { ...settings, [enabledSetting(name)]: 'true' }
   const hooks = EVENTS.flatMap((event) =>
     selectHooks([plugin], event, whole).map((hook) => ({
@@ -68,23 +68,23 @@ export async function pluginRecord(
   } as const
 }
 
-/** The setting that turns a plugin on and off. */
+/** The setting that enables a plugin. */
 export function enabledSetting(plugin: string): string {
   return `${plugin.toUpperCase()}_ENABLED`
 }
 
-/** How much programs are asked for. */
+/** How programs and modules are examined. */
 export interface Asking {
-  /** The version of a program, by its path; not asked for where any will do. */
+  /** The version of a program, by its path; not called when any version will do. */
   versionAt(path: string): string | Promise<string>
-  /** Where a module is that files do not tell; undefined: nobody is asked, and it may be there. */
+  /** Finds a module that files alone do not tell of; undefined: nothing is asked, and it may exist. */
   readonly moduleOf: ((wanted: Wanted) => Promise<Found | undefined>) | undefined
 }
 
-/** Starts no program: what is too old, and modules that are missing, are not known then. */
+/** Starts no program: outdated ones and missing modules go unnoticed. */
 export const QUICKLY: Asking = { versionAt: () => '', moduleOf: undefined }
 
-/** Starts programs, each once, however many plugins need it. */
+/** Starts each program once, however many plugins need it. */
 export function askingOnce(settings: HookSettings): Asking {
   const versions = new Map<string, Promise<string>>()
   const modules = new Map<string, Promise<Found | undefined>>()

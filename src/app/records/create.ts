@@ -24,8 +24,8 @@ export async function createCrawls({ home, known }: Archive, crawls: readonly Ne
 }
 
 /**
- * A crawl like the one of a record. What the record does not say is as the limits have it. A record that shows only the
- * first URLs of a long list stands for the whole of it, which is read when the archive is open. Throws UsageError.
+ * A crawl like that of a record, with these limits for what the record lacks. A record that shows only the first URLs
+ * of a long list stands for all of it, which is read once the archive is open. Throws UsageError.
  */
 export function crawlLike(
   record: Readonly<Record<string, unknown>>,
@@ -50,7 +50,7 @@ export function crawlLike(
     !isWhole(depth, 4) ||
     !isWhole(maxUrls, 10_000_000)
   )
-    throw new UsageError(`not a crawl that can be made: ${JSON.stringify(record).slice(0, 200)}`)
+    throw new UsageError(`not a valid crawl: ${JSON.stringify(record).slice(0, 200)}`)
   const like = { ...limits, maxDepth: depth, maxUrls, tags, label }
   if (!isCut(record)) {
     const list = checkedUrls(urls, call)
@@ -67,9 +67,9 @@ export function crawlLike(
 export interface NewPages {
   readonly list: UrlList
   readonly tags: readonly string[]
-  /** A crawl that is there, or what a new one is made with. */
+  /** An existing crawl, or the limits of a new one. */
   readonly crawl: ListedCrawl | CrawlLimits
-  /** The own settings of pages that a person has given. */
+  /** Settings that a person has given for these pages. */
   readonly given: Readonly<Record<string, string>>
 }
 
@@ -77,7 +77,7 @@ export interface PagesMade {
   readonly pages: readonly ListedSnapshot[]
   /** URLs beyond the limit of their crawl. */
   readonly beyond: number
-  /** Pages that were there already, with other settings, which stay. */
+  /** Pages that existed already, with other settings, which stay. */
   readonly kept: number
 }
 
@@ -97,13 +97,13 @@ export async function createPages(
   return { pages, beyond: list.total - ids.length, kept: kept.length }
 }
 
-/** A crawl that takes pages. Throws AppError for one that is not there, or is sealed or paused. */
+/** A crawl that takes pages. Throws AppError for one that does not exist, or is sealed or paused. */
 export async function openCrawl({ home }: Pick<Archive, 'home'>, id: string): Promise<ListedCrawl> {
   const [crawl] = await listedByIds(home.db, CRAWLS, [id])
   if (!crawl) throw new UsageError(`there is no crawl ${id}`, 'archivebox-ts crawl list shows them')
   if (crawl.status === 'sealed' || crawl.status === 'paused')
-    throw new AppError(`crawl ${crawl.id} takes no pages: it is ${crawl.status}`, {
-      hint: 'without --crawl-id they get a crawl of their own',
+    throw new AppError(`crawl ${crawl.id} takes no more pages: it is ${crawl.status}`, {
+      hint: 'without --crawl-id they go into a new crawl',
     })
   return crawl
 }

@@ -2,15 +2,15 @@ import { UsageError } from '../../base/errors.ts'
 import { isUuid } from '../../base/ids.ts'
 import type { Place } from '../../db/lists/questions.ts'
 
-/** Where a list goes on after this row, as text: its id, and of a result that of its page, by which lists of it go. */
+/** The place of this row in a list, as text: its id, and for a result that of its page, which its lists go by. */
 export function cursorOf({ id, snapshot_id: page }: Place): string {
   return page === undefined ? id : `${id}.${page}`
 }
 
-/** What such a text says. Throws UsageError. */
+/** Parses such a text. Throws UsageError. */
 export function placeOf(cursor: string): Place {
   const [id = '', page, ...rest] = cursor.toLowerCase().split('.')
   if (isUuid(id) && (page === undefined || isUuid(page)) && rest.length === 0)
     return { id, ...(page !== undefined && { snapshot_id: page }) }
-  throw new UsageError(`not a place in a list: ${cursor}`, 'a list says where its next part begins')
+  throw new UsageError(`not a cursor of a list: ${cursor}`, 'take it from the list that it continues')
 }

@@ -6,12 +6,12 @@ import { findIds } from '../ids.ts'
 import { momentOf } from './moment.ts'
 import { commaList, namesOf } from './names.ts'
 
-/** What a list is filtered by, as it was typed; several values of one are comma-separated. */
+/** The filters of a list, as typed; several values of one are comma-separated. */
 export interface FilterWords {
   readonly status?: string | undefined
   readonly outcome?: string | undefined
   readonly urlContains?: string | undefined
-  /** A part of the title or the URL. */
+  /** A part of the title or URL. */
   readonly text?: string | undefined
   readonly host?: string | undefined
   /** Ids may be given by their first or last digits. */
@@ -26,11 +26,11 @@ export interface FilterWords {
   readonly before?: string | undefined
 }
 
-/** What the one who asks calls a filter: an option, or a field. */
+/** What the caller calls a filter: an option, or a field. */
 export type NameOf = (filter: keyof FilterWords) => string
 
 /**
- * The filters that words mean: words are checked at once, ids when the home is open. Throws UsageError.
+ * Parses filters: words are checked at once, ids once the home is open. Throws UsageError.
  * @param nameOf how an error names a filter
  */
 export function filtersOf(
@@ -70,7 +70,7 @@ function statusesOf(text: string, { noun, statuses }: Model): string[] {
   return wordsOf(text, statuses, 'status', `the statuses of a ${noun}`)
 }
 
-/** Of these words those that were named. Throws UsageError for any other, and for none. */
+/** The words that were named, out of the known ones. Throws UsageError for an unknown word, and for none. */
 function wordsOf<Word extends string>(text: string, known: readonly Word[], what: string, all: string): Word[] {
   const wanted = commaList(text)
   const unknown = wanted.find((word) => !(known as readonly string[]).includes(word))

@@ -1,9 +1,9 @@
 import { UsageError } from '../../base/errors.ts'
 
-/** Each is a condition of its own in one statement, of which a server takes some 10,000. */
+/** Each is one condition of a statement; a server takes some 10,000. */
 const MOST = 1_000
 
-/** The parts of a comma-separated list, each once. */
+/** The parts of a comma-separated list, without duplicates. */
 export function commaList(value: string | undefined): string[] {
   return [
     ...new Set(
@@ -16,7 +16,7 @@ export function commaList(value: string | undefined): string[] {
 }
 
 /**
- * The names that an option asks for: at least one, since none is an empty variable of a script. Throws UsageError, also
+ * The names that an option lists: at least one, since none means an empty variable of a script. Throws UsageError, also
  * for more than a statement takes.
  */
 export function namesOf(text: string, option: string): string[] {

@@ -18,17 +18,17 @@ export interface Wanted {
   /** Ids, or their beginnings or ends. */
   readonly snapshots: readonly string[]
   readonly results: readonly string[]
-  /** URLs without a crawl of their own: they become one together. */
+  /** URLs without a crawl: together they become one. */
   readonly urls: readonly string[]
-  /** Crawls that are not there yet. */
+  /** Crawls that do not exist yet. */
   readonly newCrawls: readonly Fields[]
-  /** Records of another type, as they came. */
+  /** Records of other types, unchanged. */
   readonly others: readonly string[]
 }
 
 /**
- * Reads lines as records, snapshot ids (or their beginnings or ends), or URLs. Throws UsageError for a record that
- * says neither which row nor which URL it means.
+ * Reads lines as records, snapshot ids (or their beginnings or ends), or URLs. Throws UsageError for a record that has
+ * neither a row nor a URL.
  */
 export function wantedBy(lines: readonly Line[]): Wanted {
   const wanted: { readonly [K in keyof Wanted]: Wanted[K][number][] } = {
@@ -63,17 +63,17 @@ export function wantedBy(lines: readonly Line[]): Wanted {
 
 /** What was queued. */
 export interface Queued {
-  /** The crawls that there is work in now. */
+  /** The crawls that have work now. */
   readonly crawls: string[]
   readonly snapshots: string[]
   readonly results: string[]
-  /** So many of what was wanted are not there. */
+  /** How many of the wanted rows do not exist. */
   readonly missing: number
-  /** Crawls that were left as they are: another program archived their pages. */
+  /** Crawls that were left unchanged, since another program archived their pages. */
   readonly adopted: string[]
 }
 
-/** Queues what is wanted. Throws UsageError for a crawl that cannot be; then nothing is queued. */
+/** Queues what is wanted. Throws UsageError for a crawl that cannot exist; then nothing is queued. */
 export async function queueRecords(
   { home }: Pick<Archive, 'home'>,
   wanted: Wanted,
@@ -121,14 +121,14 @@ function newCrawl(urls: readonly string[], record: Fields, call: Call<LeftOut>):
   }
 }
 
-/** Numbers as texts are taken, too: other programs write them. */
+/** Accepts numbers as text, too: other programs write them. */
 function wholeNumber(value: unknown, field: string, max: number): number {
   const text = String(value ?? 0)
   if (/^\d+$/.test(text) && Number(text) <= max) return Number(text)
   throw new UsageError(`${field} is a whole number from 0 to ${max}, not "${text}"`)
 }
 
-/** `urls` as our own records have it, or one URL a line, as ArchiveBox's do. */
+/** `urls` as our own records have it, or one URL per line, as ArchiveBox's do. */
 function urlsOf({ urls }: Fields): string[] {
   const list = Array.isArray(urls) ? urls : typeof urls === 'string' ? urls.split('\n') : []
   return list.filter((url): url is string => typeof url === 'string' && url.trim() !== '').map((url) => url.trim())

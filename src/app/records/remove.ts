@@ -11,10 +11,10 @@ export interface RemoveInput {
   readonly ids: readonly string[]
 }
 
-/** What became of one row. */
+/** The outcome for one row. */
 export interface Removed {
   readonly id: string
-  /** False: it was not there any more, or could not be deleted. */
+  /** False: it no longer existed, or could not be deleted. */
   readonly removed: boolean
   readonly refused?: AppError
 }
@@ -26,8 +26,8 @@ const DELETE: Readonly<Record<Model['noun'], (home: Home, id: string) => Promise
 }
 
 /**
- * Deletes rows and their files for good, one after another, each whole or not at all; what shows them on disk is
- * written anew in the end, also when the reader stops before.
+ * Deletes rows and their files for good, one after another, each completely or not at all. The pages on disk that show
+ * them are rewritten at the end, also when the reader stops early.
  */
 export async function* remove(
   { home }: Pick<Archive, 'home'>,
@@ -45,14 +45,14 @@ export async function* remove(
       }
     }
   } catch (error) {
-    isBroken = true // Why is told, not that pages could not be written, either.
+    isBroken = true // The cause is reported, not that pages could not be written as a result.
     throw error
   } finally {
     if (!isBroken) await reconcilePages(home, crawls, snapshots)
   }
 }
 
-/** The pages on disk that show these rows: of which crawls, and of which snapshots. */
+/** The pages on disk that show these rows: of which crawls and snapshots. */
 async function shownBy({ db }: Home, noun: Model['noun'], ids: readonly string[]) {
   if (noun === 'crawl') return { crawls: [], snapshots: [] }
   if (noun === 'snapshot') return { crawls: await crawlsOfSnapshots(db, ids), snapshots: [] }

@@ -8,7 +8,7 @@ export interface RetryInput extends Pick<RetryRequest, 'failed' | 'plugins'> {
   readonly ids: readonly string[]
 }
 
-/** Another attempt of what ended without an output: of these crawls, pages or results, as far as it is narrowed. */
+/** Another attempt of what ended without output, in these crawls, pages or results; may be narrowed further. */
 export async function retryRows(
   { home: { db } }: Pick<Archive, 'home'>,
   { noun, ids, ...narrowed }: RetryInput,

@@ -13,7 +13,7 @@ import { reconcilePages } from '../../workers/repair/reconcile-pages.ts'
 import type { Archive } from '../archive.ts'
 import type { Call } from '../call.ts'
 
-/** What people do to crawls and pages. What is done to a crawl is done to its pages. */
+/** How users steer crawls and pages. Steering a crawl steers its pages. */
 export type Steering = 'pause' | 'resume' | 'cancel'
 
 export interface SteerInput {
@@ -37,22 +37,22 @@ const SEND: Readonly<Record<SteerInput['noun'], Readonly<Record<Steering, Send>>
   },
 }
 
-/** What came of it. */
+/** The outcome. */
 export interface Steered {
-  /** Those whose state allowed it. */
+  /** Rows whose state allowed it. */
   readonly changed: readonly string[]
-  /** Crawls that are paused, for which pages wait that were resumed. */
+  /** Paused crawls that resumed pages wait for. */
   readonly pausedCrawls: readonly string[]
 }
 
-/** The rows are changed; what shows them on disk is still to be written. */
+/** The rows are changed; their pages on disk are yet to be rewritten. */
 export interface RowsSteered extends Steered {
   readonly event: 'rows steered'
 }
 
 /**
- * Pauses, resumes or cancels crawls or pages. What was cancelled is written anew on disk; a kill before that leaves it
- * to the next runner.
+ * Pauses, resumes or cancels crawls or pages. The pages of cancelled rows on disk are rewritten; after a kill before
+ * that, the next runner does it.
  */
 export async function steer(
   { home }: Pick<Archive, 'home'>,

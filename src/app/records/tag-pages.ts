@@ -11,7 +11,7 @@ export interface TagInput {
   readonly remove: readonly string[]
 }
 
-/** Gives tags to pages, and takes others away. */
+/** Adds tags to pages, and removes others. */
 export async function tagPages({ home }: Pick<Archive, 'home'>, { ids, ...change }: TagInput): Promise<void> {
   await changeTags(home.db, ids, change)
   await reconcilePages(home, await crawlsOfSnapshots(home.db, ids), ids)
@@ -19,9 +19,9 @@ export async function tagPages({ home }: Pick<Archive, 'home'>, { ids, ...change
 
 const LONGEST = 100
 
-/** Throws UsageError for what cannot be a tag: lists of them are separated by commas and by control characters. */
+/** Throws UsageError for an invalid tag: lists of tags are separated by commas and by control characters. */
 export function checkTag(tag: string): void {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is rejected
   if (tag.trim() === tag && tag !== '' && tag.length <= LONGEST && !/[,\u0000-\u001f\u007f]/.test(tag)) return
   throw new UsageError(
     `"${tag}" cannot be a tag`,

@@ -15,7 +15,7 @@ import { checkTag } from './tag-pages.ts'
 
 type Of = Pick<Archive, 'home'>
 
-/** Gives a tag another name. Throws UsageError for one that is there already. @returns what has become of it */
+/** Renames a tag. Throws UsageError when the new name exists already. @returns the tag as it is now */
 export async function renameTag(archive: Of, name: string, newName: string): Promise<Tag[]> {
   const { db } = archive.home
   checkTag(newName)
@@ -23,25 +23,25 @@ export async function renameTag(archive: Of, name: string, newName: string): Pro
   if ((await listTags(db, [newName])).length > 0)
     throw new UsageError(
       `there is a tag "${newName}" already`,
-      `archivebox-ts tag merge ${name} ${newName} makes one of both`,
+      `archivebox-ts tag merge ${name} ${newName} merges them`,
     )
   await renameRow(db, tag!, newName)
   return await shown(archive, [newName])
 }
 
-/** Makes one tag of several: `into` takes the pages of the others. @returns what has become of it */
+/** Merges tags into `into`, which gets the pages of the others. @returns the tag as it is now */
 export async function mergeTags(archive: Of, from: readonly string[], into: string): Promise<Tag[]> {
   const [last, ...others] = await tagsNamed(archive.home.db, [into, ...from])
   await mergeRows(archive.home.db, others, last!)
   return await shown(archive, [into])
 }
 
-/** The rows are changed; what shows them on disk is still to be written. */
+/** The rows are changed; their pages on disk are yet to be rewritten. */
 export interface TagsDeleted {
   readonly event: 'tags deleted'
 }
 
-/** Takes tags away from all pages. */
+/** Removes tags from all pages. */
 export async function deleteTags(
   archive: Of,
   tags: readonly Tag[],
@@ -65,7 +65,7 @@ export async function tagsNamed(db: Database, names: readonly string[]): Promise
   )
 }
 
-/** Writes the pages on disk anew that show a change of tags. A kill before that leaves them to the next runner. */
+/** Rewrites the pages on disk that show a change of tags. After a kill before that, the next runner does it. */
 async function shown({ home }: Of, names: readonly string[]): Promise<Tag[]> {
   while (await reconcileCancelled(home));
   return await listTags(home.db, names)

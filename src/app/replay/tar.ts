@@ -1,6 +1,6 @@
 const BLOCK = 512
 
-/** The files in a tar archive whose names fit into their headers, as npm's do, by their paths. */
+/** The files of a tar archive by path, for names that fit into their headers, as npm's do. */
 export function filesInTar(tar: Buffer): Map<string, Buffer> {
   const files = new Map<string, Buffer>()
   const text = (from: number, to: number) => tar.toString('latin1', from, to).replace(/\0.*$/s, '')

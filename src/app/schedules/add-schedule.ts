@@ -6,25 +6,25 @@ import type { CrawlLimits } from '../add/new-crawl.ts'
 import type { Archive } from '../archive.ts'
 import { trustGiven } from '../trust-given.ts'
 
-/** The list of a schedule is kept in one row, and copied for each of its crawls. */
+/** The list of a schedule is one row, and copied for each of its crawls. */
 const MOST_URLS = 10_000
 
 export interface NewSchedule {
-  /** As a person has written it. */
+  /** As the user wrote it. */
   readonly every: string
   readonly recurrence: Recurrence
   readonly urls: readonly string[]
   readonly crawl: CrawlLimits
 }
 
-/** The URLs of a schedule. Throws UsageError when there are more than one can have. */
+/** The URLs of a schedule. Throws UsageError when there are too many. */
 export function scheduleUrls(list: UrlList): string[] {
   if (list.total > MOST_URLS)
-    throw new UsageError(`${list.total} URLs: a schedule has at most ${MOST_URLS}`, 'add them as several schedules')
+    throw new UsageError(`${list.total} URLs: a schedule takes at most ${MOST_URLS}`, 'add them as several schedules')
   return Array.from(list, ({ url }) => url)
 }
 
-/** Writes a schedule; its first crawl is made when it is due. */
+/** Writes a schedule; its first crawl is created when it is due. */
 export async function addSchedule(
   { home, known }: Archive,
   { every, recurrence, urls, crawl }: NewSchedule,

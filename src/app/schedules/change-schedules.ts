@@ -2,15 +2,15 @@ import { deleteSchedules, type ListedSchedule, listSchedules } from '../../db/sc
 import { pauseSchedules, resumeSchedules, runSchedules } from '../../machines/scheduled-crawls.ts'
 import type { Archive } from '../archive.ts'
 
-/** What people do to schedules. */
+/** How users change schedules. */
 export type ScheduleChange = 'pause' | 'resume' | 'run' | 'remove'
 
 export interface SchedulesChanged {
-  /** As they are now; those that were removed, as they were. */
+  /** The schedules as they are now; removed ones, as they were. */
   readonly changed: readonly ListedSchedule[]
-  /** Of `run`: the crawls that were queued, by schedule. */
+  /** After `run`: the crawls that were queued, by schedule. */
   readonly crawls: ReadonlyMap<string, string>
-  /** Why the others are as they were, by schedule. */
+  /** Why the others were not changed, by schedule. */
   readonly refused: ReadonlyMap<string, string>
 }
 

@@ -13,14 +13,14 @@ import type { Configured, Source } from '../archive.ts'
 import type { Call } from '../call.ts'
 
 export interface ConfigureInput {
-  /** What a person gives for this once: it wins over all others. */
+  /** Settings from the command line: they override all others. */
   readonly commandLine: Texts
   readonly environment: Texts
-  /** A data dir is made where there is none. */
+  /** Whether a data dir is created where there is none. */
   readonly makes: boolean
 }
 
-/** A name in a file that is no setting, and looks like one. */
+/** A name in a file that is no setting, but resembles one. */
 export interface NoSetting {
   readonly event: 'no setting'
   readonly name: string
@@ -28,14 +28,14 @@ export interface NoSetting {
   readonly meant: string
 }
 
-/** Besides what every call is given: the option that gives a setting on the command line. */
+/** Besides the usual: the option that sets a setting on the command line. */
 interface Words extends Pick<Call<NoSetting>, 'tell'> {
   readonly nameOf?: (setting: string) => string | undefined
 }
 
 /**
- * Reads the settings, once, before anything is done: what is given for this once wins over the environment, that over
- * those of the machine, and these over archivebox.toml. What is wrong with them is added to the problems.
+ * Reads the settings, once, before anything is done: the command line overrides the environment, that overrides the
+ * file of the machine, and that overrides archivebox.toml. Problems with them are added to `problems`.
  */
 export async function configure(
   { commandLine, environment, makes }: ConfigureInput,
@@ -65,7 +65,7 @@ export async function configure(
   }
   for (const name of ['DATA_DIR', 'DATABASE_URL'] as const)
     if (commandLine[name]?.trim() === '')
-      problems.add(`${nameOf(name) ?? name} takes ${SETTINGS[name].kind.takes}, not nothing`)
+      problems.add(`${nameOf(name) ?? name} takes ${SETTINGS[name].kind.takes}, not an empty value`)
   for (const [path, set = {}] of [[ofMachine, machine] as const, [CONFIG_FILE, file] as const]) {
     for (const name of Object.keys(set)) {
       const meant = known.knows(name) ? undefined : known.meantBy(name)
@@ -73,7 +73,7 @@ export async function configure(
     }
   }
   const unusable = makes && file && !isDataDir(dataDir) ? whyUnusable(dataDir) : undefined
-  if (unusable !== undefined) problems.add(unusable, 'choose another with --data-dir')
+  if (unusable !== undefined) problems.add(unusable, 'choose another one with --data-dir')
   const { DATA_DIR, DATABASE_URL } = settings.config
   const databaseUrl = DATABASE_URL && withPassword(DATABASE_URL, environment['PGPASSWORD'])
   return { dataDir: DATA_DIR, databaseUrl, settings, known, sources }

@@ -7,7 +7,7 @@ import { own } from '../../base/own.ts'
 import type { Configured, Source } from '../archive.ts'
 import type { Call } from '../call.ts'
 
-/** What was set is set elsewhere, too, and that wins. */
+/** A setting is also set elsewhere, which overrides the change. */
 export interface Overridden {
   readonly event: 'overridden'
   readonly name: string
@@ -15,13 +15,13 @@ export interface Overridden {
   readonly where: string
 }
 
-/** A file that settings are set in. */
+/** A file of settings. */
 export type SettingsFile = Extract<Source['name'], 'machine' | typeof CONFIG_FILE>
 
 /**
- * Sets settings in archivebox.toml, or in the file of this machine: other names go, and those without a value are
- * removed, by all of their names. Tells what is set elsewhere and wins.
- * @returns whether the file is another now
+ * Changes settings in archivebox.toml, or in the file of this machine: their aliases are removed, and so are settings
+ * without a value, under all of their names. Reports settings that are overridden elsewhere.
+ * @returns whether the file has changed
  */
 export async function setSettings(
   { dataDir, sources, known }: Configured,

@@ -3,13 +3,13 @@ import { own } from '../../base/own.ts'
 import type { Known } from '../../hooks/known-settings.ts'
 import type { Configured } from '../archive.ts'
 
-/** A setting as people and programs see it. */
+/** A setting as users and programs see it. */
 export interface SettingRecord {
   readonly type: 'Setting'
   readonly key: string
-  /** Null: it has none. `***`: it has one, and that is secret. */
+  /** Null: it has none. `***`: it has one, which is secret. */
   readonly value: unknown
-  /** What gave it its value; a setting where that stands in for this one. */
+  /** The source of its value; another setting where that stands in for this one. */
   readonly source: string
   readonly default: unknown
   readonly secret: boolean
@@ -19,14 +19,14 @@ export interface SettingRecord {
 const MASK = '***'
 
 /**
- * The record of one setting: its value from the strongest source that has one which it can have.
- * @param above the settings for which it stands in
+ * The record of one setting: its value comes from the strongest source with a valid one.
+ * @param above the settings that it stands in for
  */
 export function settingRecord(configured: Configured, key: string, above: readonly string[] = []): SettingRecord {
   const known = configured.known.all.get(key)
   const given = givenFor(configured, key, known)
   const path = [...above, key]
-  // A circle of them, which a plugin may declare, leads to no value.
+  // A circle of fallbacks, which a plugin may declare, leads to no value.
   const stand = known?.fallback !== undefined && !path.includes(known.fallback) ? known.fallback : undefined
   const general = given !== undefined || stand === undefined ? undefined : settingRecord(configured, stand, path)
   const isGeneral = general !== undefined && (general.source !== 'default' || known?.standard === undefined)
@@ -44,7 +44,7 @@ export function settingRecord(configured: Configured, key: string, above: readon
   }
 }
 
-/** The records of all settings that are known here, and of what else is in archivebox.toml, by name. */
+/** The records of all known settings, and of everything else in archivebox.toml, by name. */
 export function settingRecords(configured: Configured): SettingRecord[] {
   const file = configured.sources.find(({ name }) => name === 'archivebox.toml')?.texts ?? {}
   const keys = new Set([

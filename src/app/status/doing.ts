@@ -5,13 +5,13 @@ import type { ProcessRow } from '../../db/processes.ts'
 /** What a process is, and what it does now. */
 export interface Doing {
   readonly what: string
-  /** Since when it does that: a host has run for longer than the hook in it. */
+  /** When it began that: a host has run for longer than the hook in it. */
   readonly since: Date | null
   /** The page of a hook; the pages of a worker. */
   readonly pages: readonly { readonly id: string; readonly url: string }[]
 }
 
-/** @param inWork the pages that are worked on now; those of hooks that have ended stand in their rows */
+/** @param inWork the pages in work; those of hooks that have ended are in their rows */
 export function doingOf(row: ProcessRow, inWork: readonly PageInWork[]): Doing {
   const hosted = inWork.flatMap((page) => page.hooks.map((hook) => ({ page, hook })))
   const here = isHook(row) ? hosted.find(({ hook }) => hook.process_id === row.id) : undefined
@@ -24,7 +24,7 @@ export function doingOf(row: ProcessRow, inWork: readonly PageInWork[]): Doing {
   }
 }
 
-/** Is it one of the processes in which hooks run? */
+/** Whether hooks run in this process. */
 export const isHook = (row: Pick<ProcessRow, 'process_type'>) => row.process_type === 'hook'
 
 function describe(row: ProcessRow, hook: string | undefined): string {
@@ -37,5 +37,5 @@ function describe(row: ProcessRow, hook: string | undefined): string {
   return file === undefined ? 'idle hook host' : `hook ${file.replace(FRAME_OF_NAME, '$1')}`
 }
 
-/** What all names of hooks have around the part that says which one it is: `on_Snapshot__51_screenshot.js`. */
+/** What all names of hooks have around the part that tells them apart: `on_Snapshot__51_screenshot.js`. */
 const FRAME_OF_NAME = /^on_[A-Za-z]+__(?:\d+_)?(.+)\.\w+$/

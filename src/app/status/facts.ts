@@ -26,17 +26,17 @@ import { sparedPrograms } from '../browser-here.ts'
 import { blockedReason } from './reasons.ts'
 import { workOf } from './work.ts'
 
-/** The window of what was handled: an hour. */
+/** The window for what was handled: an hour. */
 const HANDLED_SECONDS = 3_600
-/** Crawls that are shown. */
+/** How many crawls are shown. */
 const CRAWLS = 5
-/** Failures, and kinds of them, that are shown. */
+/** How many failures, and kinds of failures, are shown. */
 const FAILURES = 5
 
 /** What a person sees at a glance. */
 export type Facts = Awaited<ReturnType<typeof gather>>
 
-/** All that is known, for programs: with what was handled in the last hour, of a busy archive a count of many rows. */
+/** All facts, for programs: includes what was handled in the last hour, which counts many rows in a busy archive. */
 export async function status(archive: Of) {
   const handled = { seconds: HANDLED_SECONDS, models: await handledWithin(archive.home.db, HANDLED_SECONDS) }
   return { ...(await gather(archive)), handled }
@@ -44,7 +44,7 @@ export async function status(archive: Of) {
 
 type Of = Pick<Archive, 'home' | 'kind' | 'settings'>
 
-/** What `status` shows, read once, in one transaction. @param crawls so many are shown, at most */
+/** The facts for `status`, read in one transaction. @param crawls how many are shown, at most */
 export async function gather({ home, kind, settings }: Of, crawls = CRAWLS) {
   const alive = await presentRows(home)
   const { plugins, texts } = crawlSettings(home.dataDir, settings)
@@ -94,7 +94,7 @@ async function read(
     servers: alive
       .filter((row) => row.process_type === 'server')
       .map(({ id, pid, url, started_at }) => ({ process_id: id, pid, url, started_at })),
-    // Its reason says since when, why, and what to do. That of a runner is why nothing moves.
+    // Its reason tells since when, why, and what to do. That of a runner is why nothing moves.
     stuck: alive
       .filter((row) => row.process_type !== 'orchestrator' && row.blocked_reason !== null)
       .map(({ id, process_type, pid, blocked_reason }) => ({ process_id: id, process_type, pid, why: blocked_reason })),
@@ -109,10 +109,10 @@ async function read(
       sealed,
       working: working.length,
       waiting: due.waiting,
-      // Begun, and nobody's: what a runner that is gone had in work.
+      // Begun, but nobody's: work of a runner that is gone.
       interrupted: Math.max(0, counts.started - working.length - due.waitingBegun),
     },
-    // Without a runner nothing goes on at the pace of a moment ago.
+    // Without a runner nothing goes on at its recent pace.
     crawls: leader
       ? work.crawls
       : work.crawls.map((crawl) => ({ ...crawl, pages_per_second: null, seconds_left: null })),
@@ -140,7 +140,7 @@ async function read(
 
 type Counts = Awaited<ReturnType<typeof rowCounts>>
 
-/** Every state of a machine, with how many rows are in it. */
+/** Every state of a machine, with the number of its rows. */
 function statesOf({ states }: Machine, counts: ReadonlyMap<string, { readonly rows: number }>): Record<string, number> {
   return Object.fromEntries(Object.keys(states).map((state) => [state, counts.get(state)?.rows ?? 0]))
 }
@@ -149,7 +149,7 @@ function bytesOf(counts: Counts): number {
   return [...counts.values()].reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-/** Who works, on what, and for how long: a hook's time is that of this hook on this page. One entry for each page. */
+/** Who works on what, and for how long: a hook's time is that on this page. One entry for each page. */
 function workersOf(alive: readonly LiveRow[], pages: readonly PageInWork[], crawls: readonly ClaimedCrawl[]) {
   const below = alive.filter((row) => row.process_type === 'worker' || row.process_type === 'hook')
   return below.flatMap((row) => {

@@ -7,16 +7,15 @@ import { openCrawls, type WorkScope } from '../../machines/scope.ts'
 import { presenceOf } from '../../processes/presence.ts'
 import { readProc } from '../../processes/proc.ts'
 
-/** What is put off for less is on its way. */
+/** Work that is due within this time is on its way. */
 const SOON_SECONDS = 2
-/** A worker needs a second to begin; what is due for longer and not begun has a reason. */
+/** A worker needs a second to begin; work that has been due for longer than this, and is not begun, has a reason. */
 const LATE_SECONDS = 15
 
 /**
- * Why nothing moves although something is unfinished, in a line that says what to do; null: nothing is left, or it
- * moves.
+ * Why nothing moves although something is unfinished, in a line with what to do; null: nothing is left, or it moves.
  * @param alive the live processes of the data dir
- * @param isWorking somebody who is there has a page
+ * @param isWorking a live process has a page
  */
 export async function blockedReason(home: Home, alive: readonly LiveRow[], isWorking: boolean): Promise<string | null> {
   const work = await unfinished(home.db)
@@ -29,7 +28,7 @@ export async function blockedReason(home: Home, alive: readonly LiveRow[], isWor
       stuck + (standbysOf(alive).length > 0 ? '; a standby takes over' : ': start another runner, which takes over')
     )
   if (isWorking || alive.some((row) => row.process_type === 'hook' && row.crawl_id !== null)) return null
-  if (leader.status === 'draining') return `runner pid ${leader.pid} is leaving: start another one`
+  if (leader.status === 'draining') return `runner pid ${leader.pid} is exiting: start another one`
   return leader.blocked_reason ?? (await outOfScope(home, leader, work)) ?? waiting(work)
 }
 
@@ -51,13 +50,13 @@ function standbysOf(alive: readonly LiveRow[]): LiveRow[] {
   return alive.filter((row) => row.worker_type === 'runner_waiting' && row.standby)
 }
 
-/** A runner that is there, and neither does nor says anything. */
+/** A runner that is alive, but neither works nor reports. */
 async function whyStuck(home: Home, row: LiveRow): Promise<string | undefined> {
   if ((await presenceOf(home, row)) === 'there' && row.pid !== null && readProc(row.pid)?.state === 'T')
     return `runner pid ${row.pid} is stopped (kill -CONT ${row.pid} lets it go on)`
   const silent = row.heartbeat_age_s ?? 0
   if (silent <= TRUST_MS / 1_000) return undefined
-  return `runner pid ${row.pid} has not been heard of for ${duration(silent)} (stuck, or cut off from the database)`
+  return `runner pid ${row.pid} has sent no heartbeat for ${duration(silent)} (stuck, or cut off from the database)`
 }
 
 /** Crawls that the runner may not work on. */
@@ -70,7 +69,7 @@ async function outOfScope(home: Home, leader: LiveRow, work: Unfinished): Promis
       ? `works on ${nameOf(scope.crawlIds)} only`
       : undefined
   const excluded = (scope.exclude ?? []).map((kind) => `--exclude ${kind}`).join(' ')
-  const why = only ?? (excluded === '' ? undefined : `was told to leave the rest alone (${excluded})`)
+  const why = only ?? (excluded === '' ? undefined : `was told to skip the rest (${excluded})`)
   return why && `runner pid ${leader.pid} ${why}: start one with archivebox-ts run, without that`
 }
 
@@ -78,20 +77,18 @@ function nameOf(crawlIds: readonly string[]): string {
   return crawlIds.length === 1 ? `crawl ${crawlIds[0]!.slice(-8)}` : `${crawlIds.length} crawls`
 }
 
-/** Everything waits: for its time, for a person, or for reasons that nobody has written down. */
+/** Everything waits: for its time, for a person, or for an unknown reason. */
 function waiting({ dueForSeconds, nextInSeconds, someCrawlPaused, somePagePaused }: Unfinished): string | null {
   if (dueForSeconds !== null) {
     const isLate = dueForSeconds > LATE_SECONDS
-    return isLate
-      ? `what is due is not begun, for ${duration(dueForSeconds)} by now: logs/runner.log may say why`
-      : null
+    return isLate ? `due work has not begun for ${duration(dueForSeconds)}: logs/runner.log may tell why` : null
   }
   if (nextInSeconds !== null)
     return nextInSeconds > SOON_SECONDS
-      ? `nothing is due for ${duration(nextInSeconds)}: what is left waits for its next attempt`
+      ? `nothing is due for ${duration(nextInSeconds)}: the rest waits for its next attempt`
       : null
   const paused = someCrawlPaused ? 'crawl' : somePagePaused ? 'snapshot' : undefined
   return paused
-    ? `all that is left is paused: archivebox-ts ${paused} list --status paused | archivebox-ts ${paused} resume -`
+    ? `everything left is paused: archivebox-ts ${paused} list --status paused | archivebox-ts ${paused} resume -`
     : null
 }

@@ -1,7 +1,7 @@
 import { shellWord, shortId } from '../../base/words.ts'
 import type { FailureGroup } from '../../db/failures.ts'
 
-/** What tries these pages again: the command line. */
+/** The command line that retries these pages. */
 export function retryCommand({ host, pages, partial, snapshot_ids: ids }: FailureGroup): string {
   if (pages <= ids.length) return `archivebox-ts snapshot retry --failed ${ids.map(shortId).join(' ')}`
   const outcomes = partial === 0 ? 'failed' : partial === pages ? 'partial' : 'failed,partial'

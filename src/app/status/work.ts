@@ -8,12 +8,12 @@ import { type PageInWork, pagesInWork } from '../../db/pages-in-work.ts'
 /** What is worked on at one moment. */
 export interface Work {
   readonly crawls: readonly CrawlProgress[]
-  /** Open crawls that are not among these. */
+  /** Open crawls beyond these. */
   readonly otherCrawls: number
   readonly pages: readonly PageInWork[]
 }
 
-/** What is worked on now: of one crawl, or of those that are open, `most` crawls of them. */
+/** What is worked on now: in one crawl, or in the open ones, of which at most `most` are listed. */
 export async function workOf({ db }: Home, crawlId: string | undefined, most: number): Promise<Work> {
   return await byIndex(db, async (tx) => {
     const crawls = await crawlProgress(tx, crawlId === undefined ? { most } : { crawlId })

@@ -8,18 +8,18 @@ import type { RecordedFile, RecordedPage } from '../../db/recorded-files.ts'
 /** What is wrong with one file or folder. */
 export interface Problem {
   readonly problem: 'missing' | 'changed' | 'unreadable' | 'unknown' | 'no page' | 'no package'
-  /** Below the data dir. */
+  /** Relative to the data dir. */
   readonly path: string
   /** What was found, and what was expected. */
   readonly detail: string
 }
 
-/** What came of checking a page. */
+/** The outcome of checking a page. */
 export interface Checked {
   readonly id: string
   readonly problems: readonly Problem[]
   readonly files: number
-  /** Whose content was compared. */
+  /** Files whose content was compared. */
   readonly hashed: number
   readonly bytes: number
 }
@@ -45,7 +45,7 @@ function check(dataDir: string, page: RecordedPage, quick: boolean): Checked {
   const dir = join(dataDir, page.output_dir)
   const found = filesIn(dir)
   if (found === undefined) {
-    const lost = `its folder is not there, with ${Object.keys(page.files).length} files`
+    const lost = `its folder is missing, with ${Object.keys(page.files).length} files`
     return { id: page.id, problems: [{ problem: 'missing', path: page.output_dir, detail: lost }], ...NOTHING }
   }
   const right: string[] = []
@@ -54,14 +54,13 @@ function check(dataDir: string, page: RecordedPage, quick: boolean): Checked {
     if (wrong) say(wrong.problem, path, wrong.detail)
     else right.push(path)
   }
-  for (const path of found.published)
-    if (!Object.hasOwn(page.files, path)) say('unknown', path, 'no result has made it')
-  for (const name of PAGES) if (!found.beside.has(name)) say('no page', name, 'the page that shows it is not there')
+  for (const path of found.published) if (!Object.hasOwn(page.files, path)) say('unknown', path, 'no result made it')
+  for (const name of PAGES) if (!found.beside.has(name)) say('no page', name, 'the page that shows it is missing')
   let bytes = 0
   let hashed = 0
-  if (!quick && right.includes('hashes/hashes.json')) {
+  if (!quick && page.hashes !== undefined && right.includes(page.hashes)) {
     const buffer = Buffer.allocUnsafe(READ_BYTES)
-    const hashes = hashesIn(join(dir, 'hashes/hashes.json'))
+    const hashes = hashesIn(join(dir, page.hashes))
     for (const path of right) {
       const expected = own(page.files, path)!.hashed ? hashes.get(path) : undefined
       if (expected === undefined) continue
@@ -99,15 +98,15 @@ function filesIn(dir: string): { published: readonly string[]; beside: ReadonlyS
   }
 }
 
-/** What is wrong with a file, without reading it. */
+/** What is wrong with a file, as far as that shows without reading it. */
 function compared(path: string, { size, link }: RecordedFile): Omit<Problem, 'path'> | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false })
-  if (!stats) return { problem: 'missing', detail: 'it is not there' }
+  if (!stats) return { problem: 'missing', detail: 'it does not exist' }
   const is = stats.isSymbolicLink()
     ? `a link to ${readlinkSync(path)}`
     : stats.isFile()
       ? `${stats.size} bytes`
-      : 'no file'
+      : 'not a file'
   const was = link === null ? `${size} bytes` : `a link to ${link}`
   return is === was ? undefined : { problem: 'changed', detail: `it is ${is}, and was ${was}` }
 }
@@ -117,11 +116,11 @@ function hashesIn(file: string): ReadonlyMap<string, string> {
     const { files } = JSON.parse(readFileSync(file, 'utf8')) as { files: { path: string; sha256?: string }[] }
     return new Map(files.flatMap(({ path, sha256 }) => (sha256 === undefined ? [] : [[path, sha256]])))
   } catch {
-    return new Map() // Of another program.
+    return new Map() // Written by another program.
   }
 }
 
-/** SHA-256 of a file, hexadecimal; or why it cannot be read. */
+/** The SHA-256 of a file, in hexadecimal; or why it cannot be read. */
 function sha256Of(path: string, buffer: Buffer): string | Error {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)

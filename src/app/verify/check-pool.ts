@@ -5,7 +5,7 @@ import { asset } from '../../base/package-root.ts'
 import type { RecordedPage } from '../../db/recorded-files.ts'
 import type { Checked } from './check-page.ts'
 
-/** As many threads as the machine has cores, each of which checks pages, until `signal` ends that. */
+/** One thread per core of the machine; they check pages until `signal` aborts. */
 export class CheckPool {
   readonly #idle: Worker[] = []
   readonly #all: Worker[]
@@ -21,7 +21,7 @@ export class CheckPool {
     this.#idle.push(...this.#all)
   }
 
-  /** Waits for a thread that is free. Throws what the thread could not read, and AbortError. */
+  /** Waits for a free thread. Throws errors of the thread, and AbortError. */
   async check(pages: readonly RecordedPage[]): Promise<readonly Checked[]> {
     const worker = this.#idle.pop() ?? (await new Promise<Worker>((resolve) => this.#waiting.push(resolve)))
     try {

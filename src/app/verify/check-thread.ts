@@ -1,4 +1,4 @@
-// One of the threads that read files: hashing takes the whole of a processor core.
+// One of the threads that read files: hashing keeps a core busy.
 import { parentPort, workerData } from 'node:worker_threads'
 import { nameSourceLines } from '../../base/start/source-lines.ts'
 import type { RecordedPage } from '../../db/recorded-files.ts'

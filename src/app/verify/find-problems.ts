@@ -1,4 +1,5 @@
 import type { Home } from '../../db/home.ts'
+import { meaningsIn } from '../../db/meanings.ts'
 import { type RecordedPage, recordedPage, recordedPages } from '../../db/recorded-files.ts'
 import type { Call } from '../call.ts'
 import { checkPage, type Problem } from './check-page.ts'
@@ -6,17 +7,17 @@ import { CheckPool } from './check-pool.ts'
 import { lostPackages } from './lost-packages.ts'
 import { strayFolders } from './stray-folders.ts'
 
-/** A problem, and the page that it is one of. */
+/** A problem, and the page that it belongs to. */
 export interface Found extends Problem {
   readonly page?: Pick<RecordedPage, 'id' | 'crawl_id' | 'url' | 'output_dir' | 'is_adopted'>
 }
 
-/** A problem, for programs. */
+/** A problem as a record, for programs. */
 export function problemRecord({ page, ...found }: Found) {
   return { type: 'Problem', ...found, snapshot_id: page?.id ?? null, url: page?.url ?? null } as const
 }
 
-/** How much was checked up to now. */
+/** How much has been checked so far. */
 export interface Progress {
   readonly event: 'progress'
   readonly pages: number
@@ -30,10 +31,10 @@ const BATCH = 100
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Checks every sealed page against its rows, and every folder for its row. Changes nothing. Not much more is looked at
- * than the reader has asked for; where the reader leaves, or `signal` is given, all threads end at once.
+ * Checks every sealed page against its rows, and every folder for its row. Changes nothing. Reads little more than the
+ * reader has asked for; when the reader stops, or `signal` aborts, all threads end at once.
  * @param options.quick does not compare the content of files
- * @param options.tell told after each batch of pages
+ * @param options.tell is told after each batch of pages
  */
 export async function* findProblems(
   home: Home,
@@ -53,7 +54,7 @@ export async function* findProblems(
       sum.hashed += each.hashed
       sum.bytes += each.bytes
       if (each.problems.length === 0) continue
-      const { id, crawl_id, url, output_dir, is_adopted } = pages[index]! // Without its files, for it is kept.
+      const { id, crawl_id, url, output_dir, is_adopted } = pages[index]! // Without its files, since it is kept.
       const page = { id, crawl_id, url, output_dir, is_adopted }
       for (const problem of await problemsNow(home, id, quick)) problems.push({ ...problem, page })
     }
@@ -63,7 +64,7 @@ export async function* findProblems(
   try {
     for (let after = FIRST; ; ) {
       over.throwIfAborted()
-      const pages = await recordedPages(home.db, after, BATCH)
+      const pages = await recordedPages(home.db, await meaningsIn(home.db), after, BATCH)
       if (pages.length === 0) break
       after = pages.at(-1)!.id
       const work = check(pages)
@@ -80,8 +81,8 @@ export async function* findProblems(
   }
 }
 
-/** What is wrong with a page by its rows of now: it may be at work again, or changed since it was looked at. */
+/** The problems of a page by its current rows: it may be in work again, or have changed since it was checked. */
 export async function problemsNow({ db, dataDir }: Home, id: string, quick: boolean): Promise<readonly Problem[]> {
-  const now = await recordedPage(db, id)
+  const now = await recordedPage(db, await meaningsIn(db), id)
   return now ? checkPage(dataDir, now, quick).problems : []
 }

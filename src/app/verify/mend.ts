@@ -9,16 +9,16 @@ import type { Problem } from './check-page.ts'
 import { type Found, problemsNow } from './find-problems.ts'
 import { isStray } from './stray-folders.ts'
 
-/** Where what nobody knows is kept, under its old path. */
+/** Where files and folders without a row are kept, under their old path. */
 export const ASIDE = 'lost+found'
-/** With more unknown folders than this for each page that is there, the database is another one's, or an old copy. */
+/** With more unknown folders per existing page than this, it is another archive's database, or an old copy. */
 const STRAYS_PER_PAGE = 9
 
 /**
- * Does what can be done without inventing, replacing or deleting anything. Throws AppError when all folders are gone,
- * or hardly one is known: then a disk or a database is the wrong one.
+ * Repairs what can be repaired without inventing, replacing or deleting anything. Throws AppError when all folders are
+ * gone, or hardly any is known: then a disk or a database is the wrong one.
  * @param pages how many were checked
- * @returns what was mended of `found`
+ * @returns what was repaired of `found`
  */
 export async function mend(
   home: Home,
@@ -29,7 +29,7 @@ export async function mend(
   const mended = new Set<Found>()
   for (const [page, problems] of Map.groupBy(found.filter(isUnknown), (each) => each.page)) {
     signal?.throwIfAborted()
-    // A hook may have made it known in the meantime.
+    // A hook may have recorded it in the meantime.
     const still = page && (await problemsNow(home, page.id, true)).filter(isUnknown)
     for (const each of problems) {
       const { path } = each
@@ -57,17 +57,17 @@ const isMissing = ({ problem }: Problem): boolean => problem === 'missing'
 function refuseWrongPlace({ dataDir }: Home, found: readonly Found[], pages: number): void {
   const gone = found.filter(({ path, page, problem }) => problem === 'missing' && path === page?.output_dir).length
   if (pages > 1 && gone === pages)
-    throw new AppError(`not one of ${pages} pages has its folder: nothing was mended`, {
+    throw new AppError(`none of ${pages} pages has its folder: nothing was changed`, {
       hint: `is the disk of ${join(dataDir, 'archive')} there?`,
     })
   const strays = found.filter((each) => each.page === undefined && isUnknown(each)).length
   if (strays > STRAYS_PER_PAGE * (pages - gone))
-    throw new AppError(`the database knows ${pages - gone} pages, and not ${strays} folders: nothing was mended`, {
+    throw new AppError(`the database knows ${pages - gone} pages, but not ${strays} folders: nothing was changed`, {
       hint: `is it the database of ${dataDir}, and not an older copy?`,
     })
 }
 
-/** Queues the hooks that have lost all of their files: another run would replace those that are left. */
+/** Queues the hooks that have lost all of their files: another run would replace any remaining ones. */
 async function makeAgain(home: Home, page: NonNullable<Found['page']>, problems: readonly Found[]): Promise<Found[]> {
   const lost = new Set(problems.map(({ path }) => path))
   const hooks = Map.groupBy(await resultsOfPage(home.db, page.id), (each) => `${each.plugin}/${each.hook_name}`)
@@ -85,7 +85,7 @@ async function makeAgain(home: Home, page: NonNullable<Found['page']>, problems:
   return problems.filter(({ path }) => made.has(path) || (path === page.output_dir && again.length > 0))
 }
 
-/** Under a name that is free: what an earlier time has put aside stays. */
+/** Moves it to a free name: what was moved aside before stays. */
 function moveAside(dataDir: string, path: string): void {
   const wanted = join(dataDir, ASIDE, path)
   let to = wanted

@@ -12,7 +12,7 @@ const KINDS = [
   ['crawls', 'crawl'],
 ] as const
 
-/** The folders of pages and crawls that no row knows, batch by batch. Throws the reason of `signal` when given. */
+/** The folders of pages and crawls without a row, batch by batch. Throws the reason of `signal` when it aborts. */
 export async function* strayFolders({ db, dataDir }: Home, signal: AbortSignal): AsyncGenerator<Problem> {
   for (const [kind, table] of KINDS) {
     let batch = new Map<string, string>()
@@ -33,7 +33,7 @@ export async function* strayFolders({ db, dataDir }: Home, signal: AbortSignal):
   }
 }
 
-/** Is it still one? Rows may be written after the files that belong to them. */
+/** Whether it still is one. Rows may be written after the files that belong to them. */
 export async function isStray({ db, dataDir }: Home, path: string): Promise<boolean> {
   const table = KINDS.find(([kind]) => path.startsWith(`archive/${kind}/`))![1]
   const id = basename(path).toLowerCase()
@@ -60,6 +60,6 @@ function folders(dataDir: string, path: string): string[] {
     const entries = readdirSync(join(dataDir, path), { withFileTypes: true })
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => `${path}/${name}`)
   } catch {
-    return [] // Not there, or gone in between.
+    return [] // It does not exist, or is gone by now.
   }
 }

@@ -6,27 +6,27 @@ import { replaceFile } from '../replace-file.ts'
 import { compileLess, compileLessSoon } from './compile-less.ts'
 
 /**
- * When a process that lives on has run what a start needs, and V8 has not yet dropped what ran only once: after 10 s in
- * a busy worker half of it is gone.
+ * When a long-lived process has run everything that a start needs, and V8 has not yet dropped code that ran only once:
+ * after 10 s in a busy worker half of it is gone.
  */
 const STARTED_MS = 3_000
 
-/** How far a start is, of a process that knows that itself. */
+/** The progress of a start, for a process that knows it itself. */
 interface Start {
-  /** It has of Node what it needs: whatever it loads later is compiled, and not taken from what Node has kept. */
+  /** It has loaded what it needs of Node: anything later is compiled, since Node's kept code no longer fits. */
   readonly loaded: Promise<void>
-  /** It has done once what it is for. */
+  /** It has done its work once. */
   readonly ran: Promise<void>
 }
 
 /**
  * Loads a CommonJS module, without import() in it, with the byte code that V8 made of it in an earlier run for the same
- * `use`, kept in .compile-cache beside it, or in ARCHIVEBOX_COMPILE_CACHE. Node's own compile cache has only what is
+ * `use`, kept in .compile-cache beside it, or in ARCHIVEBOX_COMPILE_CACHE. Node's own compile cache holds only what is
  * compiled before the file runs; this one has each function that such a run called: a fifth less work per start. V8
- * refuses what another V8 made, and whatever else does not fit: then it compiles.
+ * rejects the code of another V8, and anything else that does not fit, and then compiles.
  * @param file in the wrapper that Node puts around a module; in ASCII, which is read and kept at half the cost
  * @param edition tells apart files of the same path, size and time
- * @param start when V8 shall compile less, and before that keep what it made; not given: by time
+ * @param start when V8 is to compile less, after the code has been kept; without it: by time
  * @returns what the file exports
  */
 export function loadCompiled(file: string, use: string, edition: string, start?: Start): unknown {

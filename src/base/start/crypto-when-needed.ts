@@ -3,8 +3,8 @@ import type { createHash as createHashOfNode } from 'node:crypto'
 const crypto = () => process.getBuiltinModule('node:crypto')
 
 /**
- * Stands in for Node's `crypto` in the bundle, where a driver imports it for connections with a password: loading it
- * takes a seventh of a start, and a process with a unix socket never needs it.
+ * Replaces Node's `crypto` in the bundle, where a driver imports it for connections with a password: loading it takes a
+ * seventh of a start, and a process with a unix socket never needs it.
  */
 export const createHash = ((...args: Parameters<typeof createHashOfNode>) =>
   crypto().createHash(...args)) as typeof createHashOfNode

@@ -1,17 +1,16 @@
-// What keeps small those processes of ours of which there are many, or that live long: they keep little of what they
-// allocate.
+// Keeps processes small of which there are many, or that live long: they hold on to little of what they allocate.
 
 /**
  * For Node: a young generation of 1 MB, and one helper thread, since there are as many such processes as cores. In a
- * worker 2 MB saved 1 % of the CPU, and took 1 to 3 MB more.
+ * worker 2 MB would save 1 % of the CPU, and take 1 to 3 MB more.
  */
 export const FRUGAL_FLAGS: readonly string[] = ['--max-semi-space-size=1', '--v8-pool-size=1']
 
 /**
- * For glibc, in the environment: it keeps an arena for each thread, and most of what large messages and V8's compiler
- * have ever taken. So, threads share one, and what is freed goes back to the system. V8 compiles in pieces of 8 to
- * 32 kB; as mappings of their own they leave no holes among what stays. Together 5 to 10 MB less in a worker or host,
- * and 8 in the browser's launcher, for 1.5 % more CPU. Other allocators do not read it.
+ * For glibc, in the environment: by default it keeps an arena for each thread, and most of what large messages and V8's
+ * compiler have ever taken. With this, threads share one, and freed memory goes back to the system. V8 compiles in
+ * pieces of 8 to 32 kB; as mappings of their own they leave no holes. Together 5 to 10 MB less in a worker or host, and
+ * 8 in the browser's launcher, for 1.5 % more CPU. Other allocators ignore it.
  */
 export const FRUGAL_ENV = {
   MALLOC_ARENA_MAX: '1',

@@ -9,11 +9,11 @@ import type { GlobalOptions } from '../options.ts'
 import { onStderr } from '../screen/palette.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
-/** Of what was not taken so many are named. */
+/** How many of the snapshots that were not imported are named. */
 const NAMED = 10
 
 /**
- * `add --from-archivebox`: takes over a collection of ArchiveBox with its files. What was not archived there is queued.
+ * `add --from-archivebox`: imports a collection of ArchiveBox with its files. What was not archived there is queued.
  * Throws UsageError for a folder that is no collection.
  */
 export async function addArchiveBox(
@@ -29,7 +29,7 @@ export async function addArchiveBox(
   try {
     return await asProcess(open.home, 'cli', async () => {
       const tell = ({ read, taken }: { read: number; taken: number }) =>
-        terminal.live([`${read} snapshots read, ${taken} taken`])
+        terminal.live([`${read} snapshots read, ${taken} imported`])
       const adopted = await adopt(open, { collection, crawl }, { tell }).finally(() => terminal.live([]))
       say(options, adopted, unread)
       if (wantsJson(options)) for (const record of adopted.records) printRecord(record)
@@ -43,14 +43,14 @@ export async function addArchiveBox(
 function say(options: GlobalOptions, adopted: Adopted, unread: ReadonlySet<string>): void {
   const { read, taken, before, linked, copied, bytes, refused, left, queued } = adopted
   const lacking = [...refused, ...unread]
-  sayNotTaken(lacking)
+  sayNotImported(lacking)
   if (options.quiet) return
   const parts = [
     many(read, 'snapshot'),
-    `${taken} taken`,
-    before > 0 && `${before} here before`,
+    `${taken} imported`,
+    before > 0 && `${before} imported before`,
     queued && `${queued.urls} not archived there: queued as crawl ${queued.crawlId}`,
-    lacking.length > 0 && `${lacking.length} not taken`,
+    lacking.length > 0 && `${lacking.length} not imported`,
   ]
   terminal.say(parts.filter(Boolean).join(' · '))
   if (taken > 0)
@@ -58,12 +58,13 @@ function say(options: GlobalOptions, adopted: Adopted, unread: ReadonlySet<strin
       `${many(linked + copied, 'file')}, ${bytes} bytes: ${linked > 0 ? `${linked} linked, ` : ''}${copied} copied`,
     )
   if (left.length > 0)
-    terminal.say(`left there: ${many(left.length, 'link')} among the files, the first ${oneLine(left[0]!)}`)
+    terminal.say(`skipped: ${many(left.length, 'link')} among the files, the first ${oneLine(left[0]!)}`)
 }
 
-function sayNotTaken(reasons: readonly string[]): void {
-  for (const reason of reasons.slice(0, NAMED)) terminal.say(`${onStderr.yellow('not taken:')} ${oneLine(reason)}`)
-  if (reasons.length > NAMED) terminal.say(`${onStderr.yellow('not taken:')} ${reasons.length - NAMED} more like these`)
+function sayNotImported(reasons: readonly string[]): void {
+  for (const reason of reasons.slice(0, NAMED)) terminal.say(`${onStderr.yellow('not imported:')} ${oneLine(reason)}`)
+  if (reasons.length > NAMED)
+    terminal.say(`${onStderr.yellow('not imported:')} ${reasons.length - NAMED} more like these`)
 }
 
 async function sayPlan(options: GlobalOptions, { collection, unread }: FoundCollection): Promise<number> {
@@ -77,7 +78,7 @@ async function sayPlan(options: GlobalOptions, { collection, unread }: FoundColl
     else process.stdout.write(`${oneLine(record.url)}\n`)
   }
   const lacking = [...refusals, ...unread]
-  sayNotTaken(lacking)
+  sayNotImported(lacking)
   terminal.say(`dry run: ${many(read, 'snapshot')}, ${archived} of them with files; nothing was written`)
   return lacking.length > 0 ? EXIT.failed : EXIT.ok
 }

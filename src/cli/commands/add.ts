@@ -3,12 +3,12 @@ import { Intake } from '../../app/add/intake.ts'
 import { type CrawlLimits, LINKED_PAGES, withLimit } from '../../app/add/new-crawl.ts'
 import type { NewUrls } from '../../app/add/new-urls.ts'
 import type { Archive } from '../../app/archive.ts'
-import { AddressFilter } from '../../base/address-filter.ts'
 import { strongest } from '../../base/config.ts'
 import { isDataDir } from '../../base/data-dir.ts'
 import { EXIT } from '../../base/errors.ts'
 import { type UrlList, urlsOfPart } from '../../base/url-list.ts'
 import { shortId } from '../../base/words.ts'
+import { AddressFilter } from '../../browse/network/address-filter.ts'
 import type { NewRow } from '../../db/new-process.ts'
 import { crawlRecord } from '../../db/records.ts'
 import { type CrawlOptions, limitsOf } from '../crawl-options.ts'
@@ -35,19 +35,19 @@ export interface AddOptions extends CrawlOptions, SourceOptions {
   readonly demo?: boolean
 }
 
-/** Whoever wants a page again wants it from its server. */
+/** Archiving a page again means to fetch it from its server again. */
 const EVERYTHING_ANEW = 'REUSE_UNCHANGED=false'
 
-/** `add`: one crawl of these URLs. Without --run and --wait it only writes rows. Answers with its exit code. */
+/** `add`: one crawl of these URLs. Without --run and --wait it only writes rows. Returns the exit code. */
 export async function add(options: Asked, args: readonly string[], verb: AddOptions): Promise<number> {
   if (verb.indexOnly && (verb.run || verb.wait || verb.demo))
-    options.problems.add('--index-only archives nothing: there is nothing to --run, to --wait for or to show')
+    options.problems.add('--index-only archives nothing: it excludes --run, --wait and --demo')
   const from = verb.fromArchivebox
   if (from !== undefined && (args.length > 0 || verb.file !== undefined || verb.run || verb.wait || verb.indexOnly))
     options.problems.add(
-      '--from-archivebox takes a collection over as it is: no URL, --file, --run, --wait or --index-only',
+      '--from-archivebox imports a collection as it is: it takes no URL, --file, --run, --wait or --index-only',
     )
-  if (from === undefined && verb.link) options.problems.add('--link is about the files of --from-archivebox')
+  if (from === undefined && verb.link) options.problems.add('--link works only with --from-archivebox')
   const config = verb.again ? [EVERYTHING_ANEW, ...verb.config] : verb.config
   const limits = await limitsOf(options, { ...verb, config })
   if (from !== undefined) {
@@ -67,8 +67,8 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
     const crawl = verb.maxUrls === undefined ? withLimit(limits, list.total) : limits
     if (crawl !== limits && !options.quiet)
       sayWrapped(
-        `depth ${limits.maxDepth}: at most ${LINKED_PAGES} pages that are linked to; --max-urls sets another limit, ` +
-          'of all pages, 0 none',
+        `depth ${limits.maxDepth}: at most ${LINKED_PAGES} linked pages; --max-urls sets another limit, ` +
+          'for all pages, or 0 for none',
       )
     return await queue(options, intake, { list, crawl }, verb)
   } finally {
@@ -132,13 +132,13 @@ async function addNew(
     else terminal.say(`queued ${counted(list)} as crawl ${crawl.id}; ${onStderr.bold('archivebox-ts run')} works on it`)
     return codeOf(intake)
   }
-  // With its crawl, a process is written by one statement. Not one that a runner has to know before.
+  // The process is written with its crawl by one statement, unless a runner has to know it before.
   const registered = verb.indexOnly || verb.run ? asProcess : asProcessOf
-  // Only one that wants a runner counts as a command that may own it.
+  // Only a command that wants a runner counts as one that may own it.
   return await registered(open.home, verb.run ? 'add' : 'cli', work, commandId)
 }
 
-/** A list that is damaged is a failure, whatever came of the rest of it. */
+/** A damaged list is a failure, whatever became of the rest of it. */
 const codeOf = ({ broken }: Intake): number => (broken > 0 ? EXIT.failed : EXIT.ok)
 
 function sayPlan(options: GlobalOptions, intake: Intake, { tags, maxDepth }: CrawlLimits, fresh: NewUrls): number {

@@ -6,7 +6,7 @@ import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 import { pagesIn, untilStopped } from './restore.ts'
 
-/** `backup FILE`: all rows in one file, and beside it the list of the files that belong to them. */
+/** `backup FILE`: writes all rows to one file, and beside it a list of the files that belong to them. */
 export async function backup(options: GlobalOptions, file: string): Promise<void> {
   await withHome(options, async (home, open) => {
     await asProcess(home, 'cli', async () => {
@@ -18,10 +18,10 @@ export async function backup(options: GlobalOptions, file: string): Promise<void
       )
       const { record, personas } = written
       if (wantsJson(options)) printRecord(record)
-      terminal.say(`${pagesIn(record.rows)} in ${file} (${sizeText(record.size)}); ${file}.files names their files:`)
+      terminal.say(`${pagesIn(record.rows)} in ${file} (${sizeText(record.size)}); ${file}.files lists their files:`)
       terminal.say(`  rsync -ar --ignore-missing-args --files-from=${file}.files ${home.dataDir}/ ELSEWHERE/`)
       if (personas.length > 0)
-        terminal.say(`careful: among the files are the logins of ${personas.join(', ')}; the backup itself has none`)
+        terminal.say(`warning: the files include the logins of ${personas.join(', ')}; the backup itself has none`)
     })
   })
 }

@@ -11,12 +11,12 @@ import { terminal } from '../terminal.ts'
 export async function configEdit(asked: Asked): Promise<void> {
   const file = join(openDataDir(asked.dataDir, 'never'), CONFIG_FILE)
   const changed = await editFile(file, async (text, draft) => await check(asked, text, draft))
-  terminal.say(changed ? 'changed; a runner takes it up when it starts' : 'nothing was changed')
+  terminal.say(changed ? 'changed; takes effect when a runner starts' : 'nothing was changed')
 }
 
 async function check({ known }: Asked, text: string, draft: string): Promise<void> {
   const problems = new Problems()
-  const hint = `${CONFIG_FILE} is as it was; archivebox-ts config edit goes on with your text`
+  const hint = `${CONFIG_FILE} is unchanged; archivebox-ts config edit continues with your text`
   const settings = await configIn(text, draft).catch((error: unknown) => {
     throw new UsageError(messageOf(error), hint)
   })

@@ -21,10 +21,10 @@ export async function configList(asked: Asked, words: readonly string[], verb: L
   const has = (key: string) => words.length === 0 || words.some((word) => key.includes(word.toUpperCase()))
   const isChanged = ({ source }: SettingRecord) => source !== 'default' && !asked.known.knows(source)
   const records = settingRecords(asked).filter((record) => has(record.key) && (!verb.changed || isChanged(record)))
-  await printer.list(records, verb.changed ? 'nothing is set' : 'there is no such setting')
+  await printer.list(records, verb.changed ? 'nothing is set' : 'no setting matches')
 }
 
-/** `config get KEY...`: each with what it takes and means; with `value` only its value. */
+/** `config get KEY...`: each with its value, what it accepts and what it means; with `value` only its value. */
 export function configGet(asked: Asked, keys: readonly string[], verb: { value?: boolean }): void {
   openDataDir(asked.dataDir, 'never')
   const problems = new Problems()
@@ -40,12 +40,12 @@ export function configGet(asked: Asked, keys: readonly string[], verb: { value?:
 }
 
 function sayWhatIsWrong(problems: Problems): void {
-  for (const { message } of problems.all) terminal.say(`${onStderr.yellow('careful:')} ${message}`)
+  for (const { message } of problems.all) terminal.say(`${onStderr.yellow('warning:')} ${message}`)
 }
 
 const shown = (value: unknown) => (value === null ? '' : oneLine(typeof value === 'string' ? value : written(value)))
 
-/** A default in words, where it alone does not say it. */
+/** A default in words, where the value alone does not tell. */
 function standard({ known: all }: Asked, { key, default: given }: SettingRecord): string {
   const about = all.all.get(key)
   return about?.standardIs?.replaceAll('`', '') ?? about?.fallback ?? shown(given)
@@ -53,8 +53,8 @@ function standard({ known: all }: Asked, { key, default: given }: SettingRecord)
 
 /** Who may set a setting, in words. */
 const SET_BY: Readonly<Record<Setter, string>> = {
-  page: "anybody: a page's row or record, a crawl (add -c), a persona, a machine",
-  crawl: "a crawl (add -c), and its row, whoever wrote it; a persona, a machine; not a page's row",
+  page: "anything: a page's row or record, a crawl (add -c), a persona, a machine",
+  crawl: "a crawl (add -c, or its row, whoever wrote it), a persona, a machine; not a page's row",
   persona: 'a crawl (add -c), a persona, a machine; no row or record by itself',
   machine: 'a machine: the environment, machine set, config set',
 }

@@ -1,9 +1,10 @@
 import { databaseStatus } from '../../app/database/database-status.ts'
 import { believeOlder } from '../../app/open/believe-older.ts'
+import { leavingAlone } from '../../app/open/older-runner.ts'
 import { openDataDir } from '../../base/data-dir.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
 import { keepServer, serverStatus, stopServer, urlOf } from '../../db/embedded/server.ts'
-import { migrate, migrations, newestSchema, refuseNewerSchema } from '../../db/migrate.ts'
+import { type Migrating, migrate, migrations, newestSchema, refuseNewerSchema } from '../../db/migrate.ts'
 import { maskPassword } from '../../db/trouble.ts'
 import { withBareDatabase } from '../home.ts'
 import { interruptible } from '../interrupts.ts'
@@ -12,7 +13,7 @@ import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 import { untilStopped } from './restore.ts'
 
-/** `db url`: the one place that prints a URL with its password, since that is what it is asked for. */
+/** `db url`: the only place that prints a URL with its password, since that is its purpose. */
 export async function dbUrl(options: GlobalOptions): Promise<void> {
   const url = options.databaseUrl
   if (url) return void process.stdout.write(`${url}\n`)
@@ -25,11 +26,17 @@ export async function dbUrl(options: GlobalOptions): Promise<void> {
 export async function dbStart(options: GlobalOptions): Promise<void> {
   refuseExternal(options, 'start')
   await withBareDatabase(options, 'never', async ({ db, url, dataDir, wasUp }) => {
-    await migrate(db, url, sayMeanwhile, believeOlder(options.known, dataDir))
+    await migrate(db, url, migrating(options, dataDir))
     keepServer(dataDir)
     terminal.say(`${wasUp ? 'it was running already' : 'started'}; it stays up until archivebox-ts db stop`)
   })
 }
+
+const migrating = ({ known }: GlobalOptions, dataDir: string): Migrating => ({
+  tell: sayMeanwhile,
+  settle: believeOlder(known, dataDir),
+  makeWay: leavingAlone,
+})
 
 /** `db stop`: stops the embedded server. */
 export async function dbStop(options: GlobalOptions, { force }: { force?: boolean }): Promise<void> {
@@ -48,13 +55,13 @@ export async function dbStatus(options: GlobalOptions): Promise<void> {
   for (const [key, value] of Object.entries(record)) process.stdout.write(`${key.padEnd(16)} ${value ?? '-'}\n`)
 }
 
-/** `db migrate`: brings the schema up to date, as every command does that needs it; `--dry-run` says how far it is. */
+/** `db migrate`: brings the schema up to date, as all commands do that need it; `--dry-run` reports what is missing. */
 export async function dbMigrate(options: GlobalOptions, { dryRun }: { dryRun?: boolean }): Promise<void> {
   await withBareDatabase(options, 'never', async ({ db, url, dataDir }) => {
     const from = await refuseNewerSchema(db)
     const names = dryRun
       ? migrations().flatMap(({ version, name }) => (version > from ? [name] : []))
-      : await migrate(db, url, sayMeanwhile, believeOlder(options.known, dataDir))
+      : await migrate(db, url, migrating(options, dataDir))
     const to = newestSchema()
     if (wantsJson(options)) printRecord({ from, to, applied: dryRun ? [] : names, missing: dryRun ? names : [] })
     if (names.length === 0) return terminal.say(`the schema is up to date: version ${from}`)
@@ -62,14 +69,14 @@ export async function dbMigrate(options: GlobalOptions, { dryRun }: { dryRun?: b
   })
 }
 
-/** `db upgrade`: moves the embedded database to the major version of PostgreSQL that is installed. */
+/** `db upgrade`: upgrades the embedded database to the installed major version of PostgreSQL. */
 export async function dbUpgrade(options: GlobalOptions, { programs }: { programs?: string }): Promise<void> {
   refuseExternal(options, 'upgrade')
   const { upgrade } = await import('../../app/backup/upgrade.ts')
   const upgraded = await untilStopped((signal) => upgrade(options, { programs }, { signal, tell: sayMeanwhile }))
-  if (!upgraded) return terminal.say('nothing to do: it has the version that is installed')
+  if (!upgraded) return terminal.say('nothing to do: it already has the installed version')
   const { from, to, kept } = upgraded
-  terminal.say(`moved from PostgreSQL ${from} to ${to}; the old database stays in ${kept}, for you to remove`)
+  terminal.say(`upgraded from PostgreSQL ${from} to ${to}; the old database is kept in ${kept}, for you to remove`)
 }
 
 function refuseExternal(options: GlobalOptions, verb: string): void {

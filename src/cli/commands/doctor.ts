@@ -10,8 +10,8 @@ import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
 /**
- * `doctor`: looks at all that archiving needs; exit code 1 when no page could be archived. `fix` mends first what needs
- * no rights.
+ * `doctor`: checks everything that archiving needs; exit code 1 when no page could be archived. `fix` first fixes what
+ * needs no special rights.
  */
 export async function doctor(asked: Asked, { fix }: { fix?: boolean }): Promise<void> {
   const found = fix
@@ -23,8 +23,8 @@ export async function doctor(asked: Asked, { fix }: { fix?: boolean }): Promise<
     else process.stdout.write(line(each, width))
   }
   if (!fix && found.some((each) => each.fix !== undefined))
-    terminal.say('archivebox-ts doctor --fix mends what needs no rights')
-  // Here, since a program that was asked for its version may still be at it.
+    terminal.say('archivebox-ts doctor --fix fixes what needs no special rights')
+  // Exits here, since a program that was asked for its version may still be running.
   process.exit(found.some(({ status }) => status === 'red') ? EXIT.failed : EXIT.ok)
 }
 
@@ -34,7 +34,7 @@ const SIGNS: Readonly<Record<Status, readonly [sign: string, ascii: string]>> = 
   red: ['✗', 'X '],
 }
 
-/** One line; the command behind it, or below it where both do not fit. */
+/** One line; the command at its end, or below it where both do not fit. */
 function line(found: Found, nameWidth: number): string {
   const { name, status, command } = found
   const message = oneLine(found.message)

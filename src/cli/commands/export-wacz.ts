@@ -11,18 +11,17 @@ export interface WaczOptions extends FilterOptions {
   readonly format: 'wacz'
 }
 
-/** `export --format wacz`: the WARCs of pages as one file that replays, on stdout, as it is made. */
+/** `export --format wacz`: streams the WARCs of pages to stdout, as one file that replays. */
 export async function exportWacz(options: GlobalOptions, verb: WaczOptions): Promise<void> {
   if (options.json) throw new UsageError('--json and --format wacz exclude each other')
-  if (process.stdout.isTTY) throw new UsageError('a WACZ is no text', 'archivebox-ts export --format wacz > pages.wacz')
+  if (process.stdout.isTTY) throw new UsageError('a WACZ is binary', 'archivebox-ts export --format wacz > pages.wacz')
   const query = queryOf(SNAPSHOT, verb)
   await withHome(options, async (home) => {
     const pages = new WaczPages(home.dataDir)
     try {
       for await (const some of listRows({ home }, SNAPSHOT, await query(home))) for (const page of some) pages.add(page)
       const { count, lacking } = pages
-      if (count === 0)
-        throw new AppError(lacking === 0 ? 'there are no such pages' : `none of ${lacking} pages has a WARC`)
+      if (count === 0) throw new AppError(lacking === 0 ? 'no pages match' : `none of ${lacking} pages has a WARC`)
       await pages.write(process.stdout, `${count} archived pages`).catch((error: unknown) => {
         if (codeOf(error) !== 'EPIPE') throw error // The reader has seen enough.
       })

@@ -11,7 +11,7 @@ export interface ExportOptions extends FilterOptions {
   readonly format: ExportName
 }
 
-/** `export`: pages on stdout, newest first, in a format that other programs and `add` read. */
+/** `export`: writes pages to stdout, newest first, in a format that other programs and `add` can read. */
 export async function exportAsText(options: GlobalOptions, { format, ...verb }: ExportOptions): Promise<void> {
   if (options.json && format !== 'jsonl') throw new UsageError(`--json and --format ${format} exclude each other`)
   const query = queryOf(SNAPSHOT, verb)

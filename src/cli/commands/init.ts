@@ -3,7 +3,7 @@ import type { GlobalOptions } from '../options.ts'
 import { terminal } from '../terminal.ts'
 
 /**
- * `init`: makes a data dir and its database; on an existing one it changes nothing but brings the schema up to date.
+ * `init`: creates a data dir and its database; on an existing one it only brings the schema up to date.
  */
 export async function init(options: GlobalOptions, { force }: { force?: boolean }): Promise<void> {
   const open = await openHome(options, force ? 'force' : 'if-empty')

@@ -21,7 +21,7 @@ export async function machineList(options: GlobalOptions, verb: PrintOptions): P
   )
 }
 
-/** `machine show [ID...]`: each with its settings and the programs that were looked for on it. */
+/** `machine show [ID...]`: each with its settings and the programs that were looked for there. */
 export async function machineShow(options: GlobalOptions, given: readonly string[]): Promise<void> {
   await withHome(options, async (home) => {
     const ids = given.length === 0 ? [home.machineId] : await findIds(home, MACHINE, given)
@@ -42,7 +42,7 @@ export async function machineShow(options: GlobalOptions, given: readonly string
 
 const MACHINE = { noun: 'machine', table: 'machine' } as const
 
-/** Its own settings as written; secrets as `***`. */
+/** The machine's own settings as written; secrets as `***`. */
 async function settingsOf({ guid }: ListedMachine, { dataDir, known }: GlobalOptions) {
   const texts = Object.entries(await readMachineFile(dataDir, guid))
   return Object.fromEntries(texts.map(([name, text]) => [name, known.isSecret(name) ? '***' : text]))

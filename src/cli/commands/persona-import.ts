@@ -8,7 +8,7 @@ import { personasOf } from '../persona/find.ts'
 import type { Asked } from '../settings.ts'
 import { terminal } from '../terminal.ts'
 
-/** `persona import NAME FILE`: takes cookies over; those that are there already are replaced. */
+/** `persona import NAME FILE`: imports cookies, which replace existing ones of the same name. */
 export async function personaImport(asked: Asked, name: string, file: string): Promise<void> {
   const { personas } = personasOf(asked)
   const input = { name, text: textOf(file), from: file === '-' ? 'stdin' : file }
@@ -16,10 +16,10 @@ export async function personaImport(asked: Asked, name: string, file: string): P
   const hosts = [...new Set(cookies.map(({ domain }) => domain))]
   const more = hosts.length > 3 ? ` and ${hosts.length - 3} more` : ''
   const named = oneLine(hosts.slice(0, 3).join(', '))
-  terminal.say(`${name}: took over ${many(cookies.length, 'cookie')} for ${named}${more}`)
+  terminal.say(`${name}: imported ${many(cookies.length, 'cookie')} for ${named}${more}`)
   if (expired.length > 0)
     terminal.say(
-      `${many(expired.length, 'cookie')} expired already: ${oneLine(names(expired))}; log in there and export anew`,
+      `${many(expired.length, 'cookie')} had already expired: ${oneLine(names(expired))}; log in there and export anew`,
     )
 }
 
@@ -33,7 +33,7 @@ function textOf(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') throw new UsageError(`there is no file ${file}`)
+    if (codeOf(error) === 'ENOENT') throw new UsageError(`no such file: ${file}`)
     throw new UsageError(`cannot read ${file}: ${messageOf(error)}`)
   }
 }

@@ -9,7 +9,7 @@ import { terminal } from '../terminal.ts'
 
 /**
  * `persona login NAME URL`: a person logs in, in a window, or through the DevTools of another browser; cookies and
- * storage are kept when they are done: Enter, the end of stdin, Ctrl-C, or a closed window.
+ * storage are saved when they are done: Enter, the end of stdin, Ctrl-C, or a closed window.
  */
 export async function personaLogin(
   asked: Asked,

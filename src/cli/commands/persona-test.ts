@@ -18,12 +18,12 @@ export async function personaTest(asked: Asked, name: string, given: string): Pr
   const verdict = isLoggedIn ? onStdout.green('logged in:') : onStdout.red('not logged in:')
   if (wantsJson(asked)) printRecord(found)
   else process.stdout.write(`${verdict} ${cause ?? 'the page has no password field'}\n`)
-  terminal.say(`asked by ${found.by === 'browser' ? 'the browser' : 'HTTP, for want of a browser'}: ${found.final_url}`)
+  terminal.say(`asked by ${found.by === 'browser' ? 'the browser' : 'HTTP, without a browser'}: ${found.final_url}`)
   const { hostname: host } = new URL(url)
   const has = expired.length === 1 ? 'has' : 'have'
   if (expired.length > 0)
     terminal.say(`${many(expired.length, 'cookie')} for ${host} ${has} expired: ${expired.join(', ')}`)
-  if (cookies.length + headers.length === 0) terminal.say(`${name} has no good cookie and no header for ${host}`)
+  if (cookies.length + headers.length === 0) terminal.say(`${name} has no valid cookie and no header for ${host}`)
   if (isLoggedIn) return EXIT.ok
   terminal.say(`archivebox-ts persona login ${name} ${url} logs in again`)
   return EXIT.failed

@@ -3,7 +3,7 @@ import { checkName, findPersona } from '../../app/personas/find.ts'
 import { allPersonas, type BrokenPersona, type PersonaRecord, personaRecord } from '../../app/personas/record.ts'
 import { oneLine } from '../../base/clean.ts'
 import { AppError } from '../../base/errors.ts'
-import type { Persona } from '../../base/persona/persona.ts'
+import type { Persona } from '../../browse/persona/persona.ts'
 import { many } from '../format.ts'
 import { personasOf } from '../persona/find.ts'
 import { personaSettings } from '../persona/settings.ts'
@@ -20,7 +20,7 @@ export async function personaList(asked: Asked, verb: PrintOptions): Promise<voi
   const all = (await allPersonas(personas)).map(
     (each): Row => ('problem' in each ? { type: 'Persona', ...each } : personaRecord(each, active)),
   )
-  await printer.list(all, 'no persona yet; persona login NAME URL makes one, and so does persona new NAME')
+  await printer.list(all, 'no persona yet; persona new NAME or persona login NAME URL creates one')
 }
 
 type Row = PersonaRecord | (Pick<PersonaRecord, 'type'> & BrokenPersona)
@@ -71,7 +71,7 @@ export async function personaNew(asked: Asked, name: string, pairs: readonly str
   const persona = await newPersona(personas, name, personaSettings(asked, pairs))
   if (wantsJson(asked)) return printRecord(personaRecord(persona, active))
   terminal.say(`persona ${name}: ${persona.files.folder}`)
-  terminal.say(`archivebox-ts persona login ${name} URL logs in, persona import ${name} FILE takes cookies over`)
+  terminal.say(`archivebox-ts persona login ${name} URL logs in, persona import ${name} FILE imports cookies`)
 }
 
 /** `persona set NAME KEY=VALUE...`: all of them, or none when one is wrong. */
@@ -80,7 +80,7 @@ export async function personaSet(asked: Asked, name: string, pairs: readonly str
   await findPersona(personas, name)
   const settings = personaSettings(asked, pairs)
   await setPersona(personas, name, settings)
-  terminal.say(`${[...settings.keys()].join(', ')} set; crawls that are added from now on take it up`)
+  terminal.say(`${[...settings.keys()].join(', ')} set; applies to crawls added from now on`)
 }
 
 /** `persona delete NAME...` */
@@ -92,13 +92,13 @@ export async function personaDelete(asked: Asked, names: readonly string[], { ye
       hint: '--yes does it',
     })
   deletePersonas(personas, found)
-  terminal.say(`deleted ${found.join(', ')}; what is queued with it will fail`)
+  terminal.say(`deleted ${found.join(', ')}; queued crawls that use it will fail`)
 }
 
 function inFull(record: PersonaRecord): string {
   const { name, active, folder, settings, headers, domains, storage } = record
   const rows: readonly (readonly [string, string])[] = [
-    ['persona', `${name}${active ? ' (active: of crawls that name none)' : ''}`],
+    ['persona', `${name}${active ? ' (active: used by crawls that name none)' : ''}`],
     ['folder', folder],
     ...Object.entries(settings).map(([key, value]) => ['setting', `${key}=${value}`] as const),
     ...Object.entries(headers).map(([host, names]) => ['headers', `${host}: ${names.join(', ')}`] as const),

@@ -9,9 +9,9 @@ import { printRecord, terminal, wantsJson } from '../terminal.ts'
 import { here, named } from './plugin.ts'
 
 /**
- * `plugin install [NAME...]`: installs the Node and Python modules that plugins lack, all enabled ones by default, and
- * names the command for what only the system can install. `replay` is what a server replays WARC and WACZ with. Exit
- * code 1 when something could not be installed.
+ * `plugin install [NAME...]`: installs the Node and Python modules that plugins lack, those of all enabled ones by
+ * default, and prints the command for what only the system can install. `replay` is what the server replays WARC and
+ * WACZ with. Exit code 1 when something could not be installed.
  */
 export async function pluginInstall(asked: Asked, names: readonly string[]): Promise<number> {
   const { plugins, texts } = here(asked)

@@ -11,13 +11,13 @@ import { here } from './plugin.ts'
 /** The languages of hooks, and what runs a test in each. */
 const LANGUAGES = { sh: 'sh', js: 'node --test', py: 'python3' } as const
 
-/** `plugin new NAME`: a folder in DATA_DIR/plugins with a hook that works, its config.json, and a test. */
+/** `plugin new NAME`: creates a folder in DATA_DIR/plugins with a working hook, its config.json, and a test. */
 export async function pluginNew(asked: Asked, name: string, { lang }: { lang: keyof typeof LANGUAGES }): Promise<void> {
   const { dataDir, plugins, texts } = here(asked)
   if (!/^[a-z][a-z0-9_]*$/.test(name))
-    throw new UsageError(`a plugin is named with small letters, digits and _, not "${name}"`)
+    throw new UsageError(`the name of a plugin has only lowercase letters, digits and _, unlike "${name}"`)
   const there = plugins.find((plugin) => plugin.name === name)
-  if (there) throw new UsageError(`there is a plugin ${name} already: ${there.folder}`, 'choose another name')
+  if (there) throw new UsageError(`a plugin ${name} exists already: ${there.folder}`, 'choose another name')
   const folder = join(dataDir, 'plugins', name)
   const hook = `on_Snapshot__60_${name}.${lang}`
   const template = (file: string) =>
@@ -36,7 +36,7 @@ export async function pluginNew(asked: Asked, name: string, { lang }: { lang: ke
   const all = findPlugins(pluginTrees(dataDir, texts))
   const made = all.find((plugin) => plugin.name === name)!
   if (wantsJson(asked)) printRecord(await pluginRecord(made, all, texts))
-  terminal.say(`made ${join(folder, hook)}`)
+  terminal.say(`created ${join(folder, hook)}`)
   terminal.say(`its test: ${LANGUAGES[lang]} ${join(folder, `test.${lang}`)}`)
   terminal.say(`on a page: archivebox-ts plugin run ${name} https://example.com`)
 }

@@ -13,7 +13,7 @@ import type { Column } from '../screen/table.ts'
 import type { Asked } from '../settings.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
-/** `plugin list`: every plugin in the order in which they run: whether it is on, what it makes, needs and lacks. */
+/** `plugin list`: every plugin in the order they run: whether it is enabled, what it makes, needs and lacks. */
 export async function pluginList(asked: Asked, verb: PrintOptions & { lacking?: boolean }): Promise<void> {
   const printer = printerOf(asked, { columns: COLUMNS, idField: 'name' }, verb)
   const { plugins, texts } = here(asked)
@@ -27,7 +27,7 @@ export async function pluginList(asked: Asked, verb: PrintOptions & { lacking?: 
   await printer.list(shown, 'every plugin has what it needs')
 }
 
-/** `plugin show NAME...`: all about each. */
+/** `plugin show NAME...`: everything about each. */
 export async function pluginShow(asked: Asked, names: readonly string[]): Promise<void> {
   const { plugins, texts } = here(asked)
   for (const plugin of named(plugins, names)) {
@@ -42,10 +42,10 @@ export async function pluginSwitch(asked: Asked, names: readonly string[], on: b
   const { plugins } = here(asked)
   const keys = named(plugins, names).map(({ name }) => enabledSetting(name))
   await setSettings(asked, new Map(keys.map((key) => [key, on])), { tell: sayMeanwhile })
-  terminal.say(`${names.join(', ')} turned ${on ? 'on' : 'off'}; a runner takes it up when it starts`)
+  terminal.say(`${names.join(', ')} turned ${on ? 'on' : 'off'}; takes effect when a runner starts`)
 }
 
-/** The data dir with its plugins, and the settings that they get. */
+/** The data dir's plugins, and the settings that they get. */
 export function here(asked: Asked) {
   const dataDir = openDataDir(asked.dataDir, 'never')
   asked.problems.refuse()
@@ -62,7 +62,7 @@ export function named(plugins: readonly Plugin[], names: readonly string[]): Plu
       plugins.map((plugin) => plugin.name),
     )
     throw new UsageError(
-      `there is no plugin ${name} here${meant === undefined ? '' : `: did you mean ${meant}?`}`,
+      `there is no plugin ${name}${meant === undefined ? '' : `: did you mean ${meant}?`}`,
       'archivebox-ts plugin list shows all of them',
     )
   })

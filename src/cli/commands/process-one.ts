@@ -22,11 +22,11 @@ import { stopWithWrapper } from '../stop-with-wrapper.ts'
 import { printRecord, printText, terminal, wantsJson } from '../terminal.ts'
 
 const LINES = 50
-/** Before following: what was said last. */
+/** The last lines that are shown before following. */
 const LINES_BEFORE = 10
 const PATIENCE_MS = 5_000
 
-/** `process show ID|PID`: one row, whether its process is there, and who belongs to it. */
+/** `process show ID|PID`: one row, whether its process is alive, and its parents and children. */
 export async function processShow(options: GlobalOptions, which: string): Promise<void> {
   await withHome(options, async (home) => {
     const row = await find(home, which)
@@ -50,13 +50,13 @@ export async function processShow(options: GlobalOptions, which: string): Promis
     line('in', row.pwd)
     for (const url of pages.length > 0 ? pages.map((page) => page.url) : [row.url]) line('url', url)
     line('started by', ancestors.map(nameOf).join(', by '))
-    if (below.length > 0) line('below it', `${children.length} started by itself, ${below.length} in all`)
+    if (below.length > 0) line('below it', `${children.length} direct, ${below.length} in all`)
   })
 }
 
 /**
- * `process logs ID|PID`: the end of what it printed; with `follow` all that comes until it ends. Runners and workers
- * speak in the runner's log: of a worker that is what it said itself, of a runner all of it.
+ * `process logs ID|PID`: the end of its output; with `follow`, everything that comes until it ends. Runners and workers
+ * write to the runner's log: for a worker its own lines are shown, for a runner all of it.
  */
 export async function processLogs(
   options: GlobalOptions,
@@ -82,9 +82,9 @@ export async function processLogs(
 }
 
 /**
- * `process kill ID|PID`: asks it to end, through its exact identity. A hook that does not is killed after 5 s, as at
- * its timeout; runners and workers drain for as long as their hooks may take. `force` ends it at once, with all below
- * it. Exit code 1 when it is still there.
+ * `process kill ID|PID`: asks it to end, by its exact identity. A hook that does not end is killed after 5 s, as at
+ * its timeout; runners and workers drain for as long as their hooks may take. `force` ends it at once, with everything
+ * below it. Exit code 1 when it is still there.
  */
 export async function processKill(options: GlobalOptions, which: string, verb: { force?: boolean }): Promise<void> {
   await withHome(options, async (home) => {
@@ -95,12 +95,12 @@ export async function processKill(options: GlobalOptions, which: string, verb: {
     if (row.ended_at || presence === 'gone') throw new AppError(`${what} is no longer running`)
     if (verb.force || row.process_type === 'hook') await terminate(home, row, verb.force ? 0 : PATIENCE_MS)
     else if (!(await signalRow(row, 'SIGTERM')))
-      throw new AppError(`${what} may not be signalled`, { hint: 'it is another user’s, or we are it' })
+      throw new AppError(`${what} cannot be signalled`, { hint: 'it belongs to another user, or is this command' })
     const end = await waitForEnd(home, row, PATIENCE_MS)
     if (!end) {
       const hint =
         isRunner(row) || row.process_type === 'worker' ? 'its hooks may finish; --force kills them' : 'use --force'
-      throw new AppError(`${what} was asked to end, and is still there`, { hint })
+      throw new AppError(`${what} was asked to end, but is still there`, { hint })
     }
     const closed = (await rowById(home, row.id)) ?? row
     if (wantsJson(options)) printRecord(processRecord(closed))
@@ -115,7 +115,7 @@ function lastLines(text: string, count: number): string {
     .join('\n')
 }
 
-/** The row that a pid, an id, or the beginning or end of one means. Throws UsageError when there is none. */
+/** The row for a pid, an id, or the beginning or end of an id. Throws UsageError when there is none. */
 async function find(home: Home, which: string): Promise<LiveRow> {
   const isPid = /^[1-9]\d{0,9}$/.test(which)
   if (!isPid && !isPartOfId(which))

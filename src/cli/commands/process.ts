@@ -16,7 +16,7 @@ import type { Column } from '../screen/table.ts'
 import { loadWidths, widthOf } from '../screen/width.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
-/** What a process is says nothing in fewer columns, nor a URL beside it. */
+/** Cells that are cut shorter than this are of no use. */
 const LEAST = { what: 12, url: 24 }
 
 /** `process list`: rows of this machine and data dir, newest first; only live ones unless asked otherwise. */
@@ -31,12 +31,12 @@ export async function processList(options: GlobalOptions, verb: ProcessFilters &
   })
 }
 
-/** `process tree`: who started whom, of what is alive, and the pages that are worked on. */
+/** `process tree`: the live processes, by who started them, and the pages in work. */
 export async function processTree(options: GlobalOptions): Promise<void> {
   await withHome(options, async (home) => {
     const present = await presentRows(home)
     if (wantsJson(options)) return printAll(present)
-    if (present.length === 0) return terminal.say('nothing runs')
+    if (present.length === 0) return terminal.say('nothing is running')
     const inWork = await pagesInWork(home.db)
     const rows = present.map((row) => ({ ...row, ...doingOf(row, inWork) }))
     await loadWidths(rows.flatMap(({ pages }) => pages.map(({ url }) => url)))
@@ -50,7 +50,7 @@ export async function processTree(options: GlobalOptions): Promise<void> {
         const branch = parent === null ? '' : `${indent}${last ? '└─ ' : '├─ '}`
         const below = parent === null ? '' : `${indent}${last ? '   ' : '│  '}`
         const rest = rows.some(({ parent_id }) => parent_id === row.id) ? `${below}│  ` : `${below}   `
-        // A page stands with the hook that works on it; between two hooks with the worker.
+        // A page is shown with the hook that works on it; between two hooks, with the worker.
         const urls = row.pages.filter(({ id }) => isHook(row) || !ofHooks.has(id)).map(({ url }) => url)
         process.stdout.write(`${entry(row, urls, branch, rest).join('\n')}\n`)
         draw(row.id, below)
@@ -60,7 +60,7 @@ export async function processTree(options: GlobalOptions): Promise<void> {
   })
 }
 
-/** The lines of one process: what it is, and its pages beside that or, where there is no room, below. */
+/** The lines of one process: what it does, and its pages, beside that or, where there is no room, below. */
 function entry(row: ProcessRow & Doing, urls: readonly string[], branch: string, rest: string): string[] {
   const width = process.stdout.columns || 80
   const about = ` pid ${row.pid ?? '-'}, ${ago(row.since)}`

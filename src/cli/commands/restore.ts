@@ -13,13 +13,13 @@ import { onStderr } from '../screen/palette.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
 export interface RestoreVerb {
-  /** The backup is one's own. */
+  /** The user trusts the backup. */
   readonly trustSettings?: boolean
 }
 
 /**
- * `restore FILE`: the rows of a backup in an empty archive, all of them or none. What tells a program what to do is
- * left out, and said, unless it was set here before.
+ * `restore FILE`: the rows of a backup in an empty archive, all of them or none. Settings that choose programs are left
+ * out, and named, unless they were set here before.
  */
 export async function restore(options: GlobalOptions, file: string, verb: RestoreVerb): Promise<void> {
   const backup = await inspectBackup(resolve(file))
@@ -39,14 +39,14 @@ const LONGEST_VALUE = 200
 
 function sayLeftOut({ settings, binaries, folders }: LeftOut): void {
   const lines = [
-    ...folders.map((folder) => `the folder ${folder} of a row, which has one in archive/ now`),
+    ...folders.map((folder) => `the folder ${folder} of a row, which now has one in archive/`),
     ...settings.map((setting) => `${setting.name}=${setting.value}, of ${many(setting.rows, 'row')}`),
   ].map((line) => `${onStderr.yellow('left out:')} ${cutEnd(oneLine(line), LONGEST_VALUE)}`)
   for (const line of lines.slice(0, NAMED)) terminal.say(line)
   if (lines.length > NAMED) terminal.say(`${onStderr.yellow('left out:')} ${lines.length - NAMED} more of these`)
   if (binaries > 0)
-    terminal.say(`${onStderr.yellow('left out:')} where ${many(binaries, 'program')} lay: looked up here anew`)
-  if (settings.length > 0) terminal.say('what tells programs what to do is taken with --trust-settings: only your own')
+    terminal.say(`${onStderr.yellow('left out:')} where ${many(binaries, 'program')} were: looked up again here`)
+  if (settings.length > 0) terminal.say('--trust-settings restores settings of programs, too: only for own backups')
 }
 
 /** `1,204 pages of 3 crawls (9,120 rows)` */
@@ -56,8 +56,8 @@ export function pagesIn(rows: Readonly<Record<string, number>>): string {
 }
 
 /**
- * Work that a first signal undoes; it ends the command with 130.
- * @param isUndone has nothing been changed? By default work is all or nothing
+ * Runs work that a first signal undoes; the signal ends the command with 130.
+ * @param isUndone whether nothing was changed; by default work is all or nothing
  */
 export async function untilStopped<T>(
   work: (signal: AbortSignal) => Promise<T>,

@@ -6,10 +6,10 @@ import type { GlobalOptions } from '../options.ts'
 import { RESULT } from '../records/kinds.ts'
 import { verbsOf } from '../records/verbs.ts'
 
-/** The verbs of `result`. A result is worked on with its page only: there is nothing to pause. */
+/** The verbs of `result`. A result is worked on only with its page, so it cannot be paused by itself. */
 export const resultVerbs = verbsOf(RESULT)
 
-/** `result pause`, `resume`, `cancel`: refuses, and names the pages to which that can be done. */
+/** `result pause`, `resume`, `cancel`: refuses, and names the verb that does it to the pages. */
 export async function refuseAlone(
   options: GlobalOptions,
   verb: 'pause' | 'resume' | 'cancel',
@@ -21,7 +21,7 @@ export async function refuseAlone(
   )
   const which = [...new Set(pages.map((row) => row.snapshot_id))].join(' ') || 'ID'
   throw new UsageError(
-    `a result is worked on with its page: there is no ${verb} for it alone`,
+    `cannot ${verb} single results: they are worked on with their page`,
     `archivebox-ts snapshot ${verb} ${which}`,
   )
 }

@@ -32,19 +32,19 @@ export interface RunVerbOptions extends WorkOptions {
 }
 
 const LEAVE_MS = 500
-/** A silent database keeps nobody: neither what is told in the end, nor who leaves it, waits for it for longer. */
+/** An unresponsive database delays neither the closing report nor the exit for longer than this. */
 const TELL_MS = 2_000
 const CLOSE_MS = { answers: 40_000, isSilent: 1_000 } as const
-/** When a runner looks for what is wrong with the machine: it leads by then, if it can. */
+/** When a runner checks the machine: by then it leads, if it can. */
 const LOOK_AFTER_MS = 300
 
-/** What that command hears of us when a page ended: it looks. */
+/** What we tell the command that started us when a page ended, so that it looks. */
 const PAGE_ENDED = 'page'
 
 /**
  * `run`: be the runner.
  * @param id of its row
- * @param input `-`: queue the records on stdin, work on those, and leave
+ * @param input `-`: queue the records on stdin, work on those, and exit
  */
 export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, input?: string): Promise<void> {
   terminal.json = options.json === true
@@ -57,6 +57,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
   const open = await openHome(options, 'if-empty', {
     connection: runnerConnection(id),
     waitMs: databaseWaitMs(options.settings, 'run'),
+    ...(!verb.standby && { handoffGraceMs: graceMs(verb.handoffGrace) }),
   })
   const { home, settings } = open
   const toLogFile = atLeast(settings.config.LOG_LEVEL, toFile(runnerLog(home.dataDir)))
@@ -101,7 +102,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
       crawlId: scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined,
       ...work,
     })
-    // Who started us for one crawl hears from its pages what is missing. To look costs as much as to take over: later.
+    // A command that started us for one crawl learns this from its pages. Looking costs as much as a takeover: later.
     const over = new AbortController()
     void Promise.allSettled([running]).then(() => over.abort())
     const isToSay = startedByCommand() === null
@@ -118,7 +119,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
     }[why]
     const parts = [reason === undefined ? end : `${end} (${reason})`, tally.text()]
     log.info(parts.filter(Boolean).join('; '))
-    // The newer runner waits for the end of this process: what we would let go in order is its own by now.
+    // The newer runner waits for this process to end: what an orderly close would release belongs to it by now.
     if (why === 'superseded') process.exit()
     const told = async () => {
       if (verb.daemon || options.quiet) return await ping(home.db).catch(() => {})
@@ -129,13 +130,13 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
   } finally {
     view?.end()
     await untilLate(open.close(), isSilent ? CLOSE_MS.isSilent : CLOSE_MS.answers)
-    // A listener that was reconnecting while it was closed may still hold the process: everything is closed, so leave.
+    // A listener that was reconnecting when it was closed may still keep the process alive: all is closed, so exit.
     setTimeout(() => process.exit(), LEAVE_MS).unref()
   }
 }
 
 async function sayWhatWaits({ db }: Home): Promise<void> {
-  // The database may be what ended us.
+  // The database may be the reason why we ended.
   const counts = await allPages(db).then(
     ({ counts }) => counts,
     () => undefined,

@@ -3,13 +3,13 @@ import { withLimit } from '../../app/add/new-crawl.ts'
 import { findIds } from '../../app/ids.ts'
 import { addSchedule, scheduleUrls } from '../../app/schedules/add-schedule.ts'
 import { changeSchedules, type ScheduleChange } from '../../app/schedules/change-schedules.ts'
-import { AddressFilter } from '../../base/address-filter.ts'
 import { oneLine } from '../../base/clean.ts'
 import { strongest } from '../../base/config.ts'
 import { AppError } from '../../base/errors.ts'
 import { recurrenceOf } from '../../base/recurrence.ts'
 import { shortId } from '../../base/words.ts'
 import { inZone } from '../../base/zone-time.ts'
+import { AddressFilter } from '../../browse/network/address-filter.ts'
 import { scheduleRecord } from '../../db/records.ts'
 import { type ListedSchedule, listSchedules } from '../../db/schedules.ts'
 import { type CrawlOptions, limitsOf } from '../crawl-options.ts'
@@ -30,7 +30,7 @@ export interface ScheduleOptions extends CrawlOptions, SourceOptions {
   readonly timezone?: string
 }
 
-/** `schedule add`: writes a row; the first crawl is made when it is due. */
+/** `schedule add`: writes a row; the first crawl is created when it is due. */
 export async function scheduleAdd(options: Asked, args: readonly string[], verb: ScheduleOptions): Promise<void> {
   const recurrence = options.problems.attempt(() => recurrenceOf(verb.every, verb.timezone))
   const limits = await limitsOf(options, verb)
@@ -59,7 +59,7 @@ export async function scheduleAdd(options: Asked, args: readonly string[], verb:
 export async function scheduleList(options: GlobalOptions, verb: PrintOptions): Promise<void> {
   const printer = printerOf(options, { columns: COLUMNS, record: scheduleRecord }, verb)
   await withHome(options, async ({ db }) =>
-    printer.list(await listSchedules(db), 'no schedules; schedule add makes one'),
+    printer.list(await listSchedules(db), 'no schedules; schedule add creates one'),
   )
 }
 
@@ -84,7 +84,7 @@ const COLUMNS: readonly Column<ListedSchedule>[] = [
 
 const DONE = { pause: 'paused', resume: 'resumed', remove: 'removed' } as const
 
-/** `schedule pause`, `resume`, `run`, `remove`. Exit code 1 when the state of none of them allows it. */
+/** `schedule pause`, `resume`, `run`, `remove`. Exit code 1 when none of them is in a state that allows it. */
 export async function scheduleChange(options: GlobalOptions, verb: ScheduleChange, ids: readonly string[]) {
   await withHome(options, async (home, open) => {
     const found = await findIds(home, { noun: 'schedule', table: 'schedule' }, ids)

@@ -15,17 +15,18 @@ import type { Asked } from '../settings.ts'
 import { spawnRun } from '../spawn-run.ts'
 import { heedNohup, stopWithWrapper } from '../stop-with-wrapper.ts'
 import { logLevel, printRecord, terminal, terminalSink } from '../terminal.ts'
+import { HANDOFF_GRACE } from '../verbs/run.ts'
 import type { ServerVerbOptions } from '../verbs/server.ts'
 
 const CONNECTIONS = 4
 const LEAVE_MS = 500
-/** A silent database keeps nobody for longer. */
+/** An unresponsive database delays the exit for no longer than this. */
 const CLOSE_MS = 5_000
 /** A terminal and the program that started us may both pass on one key press. */
 const SAME_PRESS_MS = 150
 
 /**
- * `server`: show the archive to a browser, until a signal.
+ * `server`: serves the archive to a browser, until a signal.
  * @param id of its row
  * @param settingsNow reads the settings again
  */
@@ -42,6 +43,7 @@ export async function serverVerb(
   stopWithWrapper()
   const open = await openHome(options, 'if-empty', {
     connection: { name: applicationName('server'), connections: CONNECTIONS, statementMs: STATEMENT_MS },
+    ...(verb.runner && { handoffGraceMs: Number(HANDOFF_GRACE) * 1_000 }),
   })
   const { home } = open
   const toLogFile = toFile(join(home.dataDir, 'logs', 'server.log'))
@@ -58,8 +60,8 @@ export async function serverVerb(
     const stack = verb.runner ? new Stack(home, startRunner, log) : undefined
     const unlisten = heed(stop, stack)
     const ready = (link: string) => {
-      const text = `the archive is at ${link} (it lets one browser in, once, within 5 minutes)`
-      // Not into the log file: who reads that is not let in.
+      const text = `the archive is at ${link} (it signs in one browser, once, within 5 minutes)`
+      // Not into the log file: its readers must not be able to sign in.
       if (terminal.json) new Log('server', terminalSink(logLevel(options)), { process_id: id }).info(text)
       else terminal.say(text)
     }
@@ -70,12 +72,12 @@ export async function serverVerb(
     if (newer.pid !== undefined) terminal.say(`a newer server (pid ${newer.pid}) has taken over`)
   } finally {
     await untilLate(open.close(), CLOSE_MS)
-    // A connection that was given up may still be tried: everything is closed, so leave.
+    // An abandoned connection attempt may still be running: everything is closed, so exit.
     setTimeout(() => process.exit(), LEAVE_MS).unref()
   }
 }
 
-/** The first signal ends all in order, the second hooks now, the third leaves. @returns what ends that */
+/** The first signal ends everything in order, the second kills hooks, the third exits. @returns stops listening */
 function heed(stop: AbortController, stack: Stack | undefined): () => void {
   let count = 0
   let last = Number.NEGATIVE_INFINITY
@@ -106,7 +108,7 @@ export async function serverLink(options: Asked): Promise<void> {
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '::1']
 
-/** Reads where it is to listen. Throws UsageError when that is nowhere, or beyond this machine. */
+/** Parses the address to listen on. Throws UsageError when it is invalid, or reachable from other machines. */
 function listenOf(text: string): Listen {
   const [, ipv6, name, port = ''] = /^(?:\[([^[\]]+)\]:|([^[\]:]*):)?(\d+)$/.exec(text) ?? []
   const host = ipv6 ?? name ?? ''
@@ -114,8 +116,8 @@ function listenOf(text: string): Listen {
   if (port === '' || number > 65_535) throw new UsageError(`--listen ${text}: it takes HOST:PORT, as 127.0.0.1:8000`)
   if (host !== '' && !LOOPBACK.includes(host))
     throw new UsageError(
-      `--listen ${text}: others could reach it there, and the server knows no users yet`,
-      'listen at 127.0.0.1, and reach it through a tunnel: ssh -N -L 8000:127.0.0.1:8000 HOST',
+      `--listen ${text}: others could reach it there, and the server has no user accounts yet`,
+      'listen on 127.0.0.1, and reach it through a tunnel: ssh -N -L 8000:127.0.0.1:8000 HOST',
     )
   return { host: host === '' || host === 'localhost' ? '127.0.0.1' : host, port: number }
 }

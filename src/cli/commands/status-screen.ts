@@ -14,7 +14,7 @@ const KEY_WIDTH = 11
 /** A narrower terminal has no room for a column of keys. */
 const NARROW = 48
 
-/** Gets ready to draw these: `screen` does not wait. */
+/** Prepares to draw these: `screen` does not wait. */
 export async function readyFor(facts: Facts): Promise<void> {
   await loadWidths([
     ...textsOf(workIn(facts)),
@@ -23,7 +23,7 @@ export async function readyFor(facts: Facts): Promise<void> {
   ])
 }
 
-/** One screen of it, for people: lines no wider than the canvas. */
+/** The status as one screen, for users: no line is wider than the canvas. */
 export function screen(facts: Facts, canvas: Canvas): string[] {
   const blocks = [
     [...summary(facts, canvas), ...whyNothingMoves(facts, canvas), ...whatIsStuck(facts, canvas)],
@@ -37,7 +37,7 @@ function workIn({ crawls, other_crawls: otherCrawls, in_work: pages }: Facts): W
   return { crawls, otherCrawls, pages }
 }
 
-/** Who leads, and how much there is of what. */
+/** Who leads, and the counts of the queue. */
 function summary(facts: Facts, canvas: Canvas): string[] {
   const { database, disk, queue, pages } = facts
   const { palette } = canvas
@@ -111,7 +111,7 @@ function statesOf(states: Readonly<Record<string, number>>): Part[] {
 
 const atLeastOne = (parts: readonly Part[]): Part[] => (parts.length > 0 ? [...parts] : [{ text: 'none' }])
 
-/** A key and what belongs to it, below each other where one line is too short. */
+/** A key and its values, on several lines where one is too short. */
 function field(key: string, parts: readonly Part[], { columns, palette }: Canvas): string[] {
   const indent = columns < NARROW ? 2 : KEY_WIDTH
   const used = Math.max(key.length + 1, columns < NARROW ? 0 : KEY_WIDTH) - indent
@@ -124,7 +124,7 @@ function failuresOf({ failures, recent_failures: recent }: Facts) {
   return failureLines(failures, (id) => recent.find(({ snapshot_id }) => snapshot_id === id)?.url)
 }
 
-/** What failed last, by kind, each with what tries it again. */
+/** The last failures by kind, each with the command that retries it. */
 function failureBlock(failures: ReturnType<typeof failuresOf>, { columns, palette }: Canvas): string[] {
   if (failures.length === 0) return []
   const indent = columns < NARROW ? 2 : 4
@@ -135,14 +135,14 @@ function failureBlock(failures: ReturnType<typeof failuresOf>, { columns, palett
   return [palette.dim('last failures'), ...lines]
 }
 
-/** What nobody could end: its page waits for it, and nothing else does. */
+/** Processes that could not be ended: only their own page waits for them. */
 function whatIsStuck({ stuck }: Facts, { columns, palette }: Canvas): string[] {
   if (stuck.length === 0) return []
   const lines = stuck.flatMap(({ why }) => wrapped(oneLine(why ?? ''), columns - 2, palette.yellow))
   return [palette.bold(cutMiddle('cannot be ended', columns)), ...lines.map((line) => `  ${line}`)]
 }
 
-/** Why nothing moves, and what to do: all of it, whatever the width. */
+/** Why nothing moves, and what to do: in full, whatever the width. */
 function whyNothingMoves({ blocked_reason: reason }: Facts, { columns, palette }: Canvas): string[] {
   if (reason === null) return []
   const lines = wrapped(oneLine(reason), columns - 2, palette.yellow)

@@ -22,8 +22,8 @@ const WATCH_MS = 1_000
 const CRAWLS_WATCHED = 50
 
 /**
- * `status`: one screen, or one object; with `--watch` again and again until `q`. Exit code 3 when no runner lives. It
- * starts none.
+ * `status`: one screen, or one object; with `--watch` repeatedly until `q`. Exit code 3 when no runner lives. It starts
+ * none.
  * @returns the exit code
  */
 export async function status(options: GlobalOptions, { watch }: StatusOptions): Promise<number> {
@@ -54,7 +54,7 @@ async function show(options: GlobalOptions, open: Archive): Promise<number> {
 
 const exitCode = ({ runner }: Facts) => (runner.state === 'none' ? EXIT.noRunner : EXIT.ok)
 
-/** One after the other, where nothing can be drawn. */
+/** Prints one after the other, where nothing can be drawn. */
 async function repeat(options: GlobalOptions, open: Archive): Promise<number> {
   let code: number = EXIT.ok
   const over = new AbortController()
@@ -71,7 +71,7 @@ async function repeat(options: GlobalOptions, open: Archive): Promise<number> {
   return code
 }
 
-/** On the whole terminal. */
+/** Draws on the whole terminal. */
 async function watchIt(open: Archive): Promise<number> {
   const { FullScreen } = await import('../screen/full-screen.ts')
   let seen: Facts | undefined
@@ -98,8 +98,8 @@ async function watchIt(open: Archive): Promise<number> {
   return seen ? exitCode(seen) : EXIT.ok
 }
 
-/** Throws what is no trouble of the database. */
+/** Throws errors that are not about the database. */
 function awayText(error: unknown): string {
   if (!isDatabaseAway(error)) throw error
-  return `the database is away: ${messageOf(error)}`
+  return `the database is unavailable: ${messageOf(error)}`
 }

@@ -15,9 +15,7 @@ import { printRecord, terminal, wantsJson } from '../terminal.ts'
 /** `tag list` */
 export async function tagList(options: GlobalOptions, verb: PrintOptions): Promise<void> {
   const printer = printerOf(options, { columns: COLUMNS, record: tagRecord, idField: 'name' }, verb)
-  await withHome(options, async ({ db }) =>
-    printer.list(await listTags(db), 'no page has a tag; add --tag gives them some'),
-  )
+  await withHome(options, async ({ db }) => printer.list(await listTags(db), 'no page has a tag; add --tag sets tags'))
 }
 
 const COLUMNS: readonly Column<Tag>[] = [
@@ -34,7 +32,7 @@ export async function tagRename(options: GlobalOptions, name: string, newName: s
 /** `tag merge` */
 export async function tagMerge(options: GlobalOptions, names: readonly string[]): Promise<void> {
   const [into, ...from] = [...new Set(names.toReversed())]
-  if (from.length === 0) throw new UsageError('tag merge takes two tags at least: the last one is what they become')
+  if (from.length === 0) throw new UsageError('tag merge takes two tags or more; the last one gets all pages')
   await changing(options, (open) => mergeTags(open, from, into!))
 }
 
@@ -47,8 +45,8 @@ export async function tagDelete(
   await changing(options, async (open) => {
     const tags = await tagsNamed(open.home.db, [...new Set(names)])
     const what = tags.map(({ name, pages }) => `${name} from ${many(pages, 'page')}`).join(', ')
-    if (!yes) throw new AppError(`nothing was changed: this would take ${what}`, { hint: '--yes does it' })
-    await deleteTags(open, tags, { tell: () => terminal.say(`took ${what}`) })
+    if (!yes) throw new AppError(`nothing was changed: this would remove ${what}`, { hint: '--yes does it' })
+    await deleteTags(open, tags, { tell: () => terminal.say(`removed ${what}`) })
     return []
   })
 }

@@ -17,7 +17,7 @@ export interface VerifyOptions {
 
 const SHOW_MS = 200
 
-/** `verify`: rows against files, and those against their recorded sizes and hashes. Answers with 1 when some differ. */
+/** `verify`: rows against files, and files against their recorded sizes and hashes. Returns 1 when some differ. */
 export async function verify(options: GlobalOptions, verb: VerifyOptions): Promise<number> {
   return await withHome(options, async (home) => {
     return await asProcess(home, 'cli', async () => {
@@ -37,7 +37,7 @@ export async function verify(options: GlobalOptions, verb: VerifyOptions): Promi
       show(options, all)
       const mended = verb.mend ? await mend(home, { found: all, pages: progress.pages }) : undefined
       const seconds = ((performance.now() - begun) / 1000).toFixed(1)
-      const sum = all.length === 0 ? 'all is well' : many(all.length, 'problem')
+      const sum = all.length === 0 ? 'no problems' : many(all.length, 'problem')
       terminal.say(`${inWords(progress)} checked in ${seconds} s: ${sum}`)
       sayRemedies(all, mended)
       return all.some((each) => !mended?.has(each)) ? EXIT.failed : EXIT.ok
@@ -59,10 +59,10 @@ function show(options: GlobalOptions, all: readonly Found[]): void {
     const url = page ? ` (${oneLine(page.url)})` : ''
     process.stdout.write(`${onStdout.red(problem)}  ${oneLine(path)}\n    ${detail}${url}\n`)
   }
-  if (all.length > TABLE_LINES) terminal.say(`these are the first ${TABLE_LINES}; --json shows all`)
+  if (all.length > TABLE_LINES) terminal.say(`only the first ${TABLE_LINES} are shown; --json shows all`)
 }
 
-/** What was done about the problems of each kind, or would be. */
+/** Reports what was done about the problems of each kind, or would be. */
 function sayRemedies(all: readonly Found[], mended: ReadonlySet<Found> | undefined): void {
   const sentence = (found: Found) => {
     const { would, mended: done, otherwise } = remedyOf(found)

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { ENVIRONMENT, readSetting, strongest } from '../../base/config.ts'
 import { readConfigFile } from '../../base/config-file.ts'
 import { readMachineFile } from '../../base/machine-file.ts'
-import { personasIn } from '../../base/persona/files.ts'
 import { secretsIn } from '../../base/secrets.ts'
+import { personasIn } from '../../browse/persona/files.ts'
 import { findPlugins, pluginTrees } from '../../hooks/discover.ts'
 import { KnownSettings } from '../../hooks/known-settings.ts'
 import type { LookUp, Word } from './words.ts'
@@ -25,7 +25,7 @@ export const lookUp: LookUp = async (source, begun, typed) => {
   return await latestRows(readSetting('DATABASE_URL', texts), dataDir, source.replace(/-id$/, ''), begun)
 }
 
-/** Their names; behind `KEY=` what it can be. */
+/** The names of settings; after `KEY=`, the values that it takes. */
 function settings(known: KnownSettings, begun: string): Word[] {
   const [key = '', value] = begun.split('=')
   if (value !== undefined)

@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander'
 
-/** What a word on the command line can be, where that is no fixed list: rows, plugins, settings, tags, files, verbs. */
+/** The kind of word at a place without a fixed list: rows, plugins, settings, tags, files, verbs. */
 export type Source = 'plugin' | 'persona' | 'setting' | 'tag' | 'file' | 'verb' | `${string}-id`
 
 /** What an option or argument takes. */
@@ -11,7 +11,7 @@ export interface Taken {
   readonly more?: readonly string[]
   /** Several, comma-separated. */
   readonly list?: true
-  /** Something follows behind `=`. */
+  /** A `=` and a value follow. */
   readonly assigns?: true
 }
 
@@ -29,11 +29,11 @@ export interface VerbTree {
   readonly verbs: readonly VerbTree[]
   readonly flags: readonly Flag[]
   readonly args: readonly Taken[]
-  /** The last of them may come many times. */
+  /** Whether the last argument may be repeated. */
   readonly endless: boolean
 }
 
-/** The verbs of the program with their options, as plain data: it is kept, since making it takes too long for a key. */
+/** The verbs of the program with their options, as plain data: cached, since building it takes too long for a key. */
 export function verbTree(command: Command): VerbTree {
   const group = command.name()
   return {
@@ -62,7 +62,7 @@ function argumentOf(argument: Argument, command: Command): Taken {
   return sourceOf(name, name)
 }
 
-/** By the names that options and arguments have everywhere. */
+/** Goes by the names that options and arguments have everywhere. */
 function sourceOf(name: string, value: string): Taken {
   const list = value.endsWith('names') ? ({ list: true } as const) : {}
   if (name.endsWith('-id')) return { of: name as Source }

@@ -6,16 +6,16 @@ export interface Word {
   readonly about: string
 }
 
-/** What could stand at the end of a command line: these words, or files. */
+/** The completions at the end of a command line: these words, or files. */
 export interface Completion {
   readonly files: boolean
   readonly words: readonly Word[]
 }
 
-/** Looks up what is not in the tree. @param begun what is typed of it so far */
+/** Looks up words that are not in the tree. @param begun what is typed of the word so far */
 export type LookUp = (source: Exclude<Source, 'file' | 'verb'>, begun: string, typed: Typed) => Promise<Word[]>
 
-/** What was typed before: options that say where to look. */
+/** Options that were typed before and say where to look. */
 export type Typed = ReadonlyMap<string, string>
 
 /** Completes the last of `words`, which come after the name of the program. */
@@ -39,7 +39,7 @@ export async function complete(root: VerbTree, words: readonly string[], lookUp:
   return { files: there.files, words: [...verbs, ...there.words] }
 }
 
-/** How far the words lead: the verbs, an option that waits for its value, and how many arguments there were. */
+/** Where the words lead: to which verb, to an option that waits for its value, after how many arguments. */
 function readUpTo(root: VerbTree, words: readonly string[]) {
   const path = [root]
   const typed = new Map<string, string>()
@@ -91,7 +91,7 @@ async function wordsFor(
 ): Promise<Word[]> {
   if (choices) return choices.map((word) => ({ word, about: '' }))
   if (of === 'verb') {
-    // help VERB VERB: what could stand there without the help.
+    // help VERB VERB: completed as without the help.
     let verb: VerbTree | undefined = root
     for (const word of words.slice(1, -1)) verb = verb?.verbs.find(({ name }) => name === word)
     return verb ? verbsOf(verb) : []

@@ -11,10 +11,10 @@ import { terminal } from '../terminal.ts'
 import { printChanged, withChosen } from './chosen.ts'
 import type { Kind } from './kinds.ts'
 
-/** What is said of a row that it was done to. */
+/** How each change is reported. */
 const DONE = { pause: 'paused', resume: 'queued again', cancel: 'sealed' } as const
 
-/** Rows that are named one by one; of more, only their number is said. */
+/** How many rows are named one by one; the others are only counted. */
 const NAMED = 20
 
 /** `pause`, `resume`, `cancel`. Throws AppError (exit code 1) when the state of none of the rows allows it. */
@@ -32,7 +32,7 @@ export async function change<Row extends { readonly id: string; readonly status:
     }
     const changed = new Set((await steer(open, { noun, verb, ids }, { tell })).changed)
     const others = rows.filter(({ id }) => !changed.has(id)).map(({ id, status }) => `${id} is ${status}`)
-    if (changed.size === 0) throw new AppError(`no ${noun} to ${verb}: ${brief(others)}`)
+    if (changed.size === 0) throw new AppError(`cannot ${verb} any ${noun}: ${brief(others)}`)
     if (others.length > 0) terminal.say(`left as they are: ${brief(others)}`)
     await printChanged(
       options,
@@ -53,7 +53,7 @@ export interface RetryOptions {
   readonly plugin?: string
 }
 
-/** `retry`: another attempt of what ended without an output. */
+/** `retry`: another attempt of what ended without output. */
 export async function retry<Row extends { readonly id: string }>(
   options: GlobalOptions,
   kind: Kind<Row>,
@@ -67,9 +67,9 @@ export async function retry<Row extends { readonly id: string }>(
   await withChosen(options, kind, args, async ({ open, ids }) => {
     const { results, snapshots, crawls, adopted } = await retryRows(open, { noun: kind.noun, ids, ...narrowed })
     if (adopted.length > 0) terminal.say(adoptedNote(adopted))
-    if (results.length + snapshots + crawls.length === 0) return terminal.say('nothing to run again')
+    if (results.length + snapshots + crawls.length === 0) return terminal.say('nothing to retry')
     const queued = `queued ${many(results.length, 'hook')} of ${many(snapshots, 'page')} again`
-    terminal.say(`${queued}; earlier attempts stay; ${onStderr.bold('archivebox-ts run')} works on them`)
+    terminal.say(`${queued}; earlier attempts are kept; ${onStderr.bold('archivebox-ts run')} works on them`)
     await printChanged(options, open, kind, kind.noun === 'result' ? results : ids)
   })
 }

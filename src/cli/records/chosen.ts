@@ -10,7 +10,7 @@ import { printJson, printRecord, terminal, wantsJson } from '../terminal.ts'
 import { readInput } from './input.ts'
 import type { Kind } from './kinds.ts'
 
-/** The rows that a verb was asked to work on. */
+/** The rows that a verb is to work on. */
 export interface Chosen<Row> {
   readonly open: Archive
   readonly rows: readonly Row[]
@@ -18,9 +18,9 @@ export interface Chosen<Row> {
 }
 
 /**
- * Finds the rows that were named, by id or by record, and has `work` done on them. Records of another type go to stdout
- * as they came. An id that nothing has is wrong usage, and nothing is changed; a record whose row has gone in the
- * meantime is only said. Answers with what `work` answers.
+ * Finds the named rows, by id or by record, and passes them to `work`. Other records go to stdout unchanged. An
+ * unknown id is wrong usage, and nothing is changed; a record whose row has since been deleted is only reported.
+ * @returns what `work` returns
  */
 export async function withChosen<Row extends { readonly id: string }>(
   options: GlobalOptions,
@@ -49,7 +49,7 @@ function idOf({ text, record }: Line): string {
   throw new UsageError(`a record without an id: ${text.slice(0, 100)}`)
 }
 
-/** What became of these rows: records for whoever reads stdout, nothing on a terminal. */
+/** Prints the changed rows as records, unless stdout is a terminal. */
 export async function printChanged<Row extends { readonly id: string }>(
   options: GlobalOptions,
   { home }: Pick<Archive, 'home'>,

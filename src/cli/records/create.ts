@@ -16,8 +16,8 @@ import { CRAWL, SNAPSHOT } from './kinds.ts'
 import { printerOf } from './print.ts'
 
 /**
- * `crawl create`: one crawl of all URLs and of the URLs of snapshot records; a crawl record becomes another crawl like
- * it. Nothing is run.
+ * `crawl create`: one crawl of all URLs, those of snapshot records included; a crawl record becomes a new one like it.
+ * Nothing is run.
  */
 export async function createCrawls(options: Asked, args: readonly string[], verb: CrawlOptions): Promise<void> {
   const limits = await limitsOf(options, verb)
@@ -45,7 +45,7 @@ export interface NewSnapshotOptions {
   readonly config: readonly string[]
 }
 
-/** `snapshot create`: pages without their links, in a crawl of their own or in one that is there. Nothing is run. */
+/** `snapshot create`: pages without their links, in a new crawl or in an existing one. Nothing is run. */
 export async function createSnapshots(
   options: Asked,
   args: readonly string[],
@@ -69,16 +69,16 @@ export async function createSnapshots(
     if (list === undefined) return terminal.say('nothing to do: no URL among these')
     await asProcess(home, 'cli', async () => {
       const { pages: made, beyond, kept } = await createPages(open, { list, tags, crawl, given })
-      if (beyond > 0) terminal.say(`${beyond} of ${list.total} URLs are beyond the limit of their crawl`)
-      if (kept > 0) terminal.say(`${many(kept, 'page')} of these were there already: their settings stay`)
+      if (beyond > 0) terminal.say(`${beyond} of ${list.total} URLs exceed the limit of their crawl`)
+      if (kept > 0) terminal.say(`${many(kept, 'page')} existed already: their settings stay`)
       await printerOf(options, SNAPSHOT, {}).all(made)
     })
   })
 }
 
 /**
- * The pages among the lines, plain or as records with their settings; records without a URL, and those of types that
- * were dealt with already, are left.
+ * The pages among the lines, plain or as records with their settings; skips records without a URL, and types that were
+ * handled already.
  */
 function pagesIn(asked: Asked, lines: readonly Line[], dealtWith: readonly string[]) {
   const pages: ListedPage[] = []

@@ -3,15 +3,15 @@ import { createInterface } from 'node:readline'
 import type { Line } from '../../app/records/line.ts'
 import { UsageError } from '../../base/errors.ts'
 
-/** What a verb works on: words from the command line, and the lines of stdin when there are any for it. */
+/** What a verb works on: words of the command line, and lines of stdin. */
 export interface Input {
   readonly words: readonly string[]
   readonly lines: readonly Line[]
 }
 
 /**
- * Reads what a verb is to work on: its arguments; and stdin, for `-` or when there is no argument and something is
- * piped in. Throws UsageError when nothing was given at all; nothing behind an explicit `-` is fine: a pipeline may
+ * Reads what a verb is to work on: its arguments; and stdin, for `-` or when there are no arguments and something is
+ * piped in. Throws UsageError when nothing was given at all. Nothing behind an explicit `-` is fine: the pipeline may
  * have found nothing.
  * @param what the verb works on, for the message
  */
@@ -20,11 +20,11 @@ export async function readInput(args: readonly string[], what: string): Promise<
   const asked = words.length < args.length
   const lines = asked || (args.length === 0 && isPiped()) ? await readLines() : []
   if (words.length + lines.length === 0 && !asked)
-    throw new UsageError(`no ${what} given`, `name some, or pipe them in, one a line`)
+    throw new UsageError(`no ${what} given`, `name some, or pipe them in, one per line`)
   return { words, lines }
 }
 
-/** Does stdin hold something for us? A terminal and /dev/null do not. */
+/** Whether stdin has something for us. A terminal and /dev/null have not. */
 function isPiped(): boolean {
   try {
     const stdin = fstatSync(0)
@@ -49,7 +49,7 @@ function parse(text: string): Readonly<Record<string, unknown>> {
   } catch {
     throw new UsageError(
       `not a record: ${text.slice(0, 100)}`,
-      'records are one JSON object a line, as the list verbs print them',
+      'a record is one JSON object per line, as the list verbs print them',
     )
   }
 }

@@ -18,7 +18,7 @@ export type Kind<Row extends { readonly id: string }> = Listing<Row> & ListKind<
 
 const ADDED = { name: 'added', value: (row: { readonly created_at: Date }) => ago(row.created_at), rank: 3 }
 
-/** How a word looks: green is for `archived` alone. */
+/** The colour of a word; green is for `archived` alone. */
 const COLOURS: ReadonlyMap<string, 'green' | 'yellow' | 'red'> = new Map(
   Object.entries({
     archived: 'green',
@@ -46,7 +46,7 @@ export const CRAWL: Kind<ListedCrawl> = {
     {
       name: 'pages',
       value: ({ sealed, pages }) => `${sealed}/${pages}`,
-      // Where there is no room for the next column, it is still seen that there is something in it.
+      // Where the next column does not fit, the colour still tells that it is not empty.
       style: ({ counts }, palette) => (counts.failed > 0 ? palette.red : counts.partial > 0 ? palette.yellow : String),
       right: true,
     },

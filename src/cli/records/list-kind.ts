@@ -1,16 +1,16 @@
 import { shortId } from '../../base/words.ts'
 import type { Column } from '../screen/table.ts'
 
-/** What a list shows of a row. */
+/** How a list shows its rows. */
 export interface ListKind<Row> {
   readonly columns: readonly Column<Row>[]
-  /** With `--json`; the row itself when not given. Its fields are a stable interface. */
+  /** The record of a row, for `--json`; without it, the row itself. Its fields are a stable interface. */
   readonly record?: (row: Row) => object
-  /** The field of the record by which other verbs know it; `id` when not given. */
+  /** The field of the record that other verbs know it by; without it, `id`. */
   readonly idField?: string
 }
 
-/** The id of a row: for people its end. */
+/** The id of a row; users see its end. */
 export const ID = {
   name: 'id',
   value: ({ id }: { readonly id: string }) => shortId(id),

@@ -8,7 +8,7 @@ import { onStderr } from '../screen/palette.ts'
 import type { Kind } from './kinds.ts'
 import { limitOf, type PrintOptions, printerOf } from './print.ts'
 
-/** The filters as they were typed. */
+/** The filters, as typed. */
 export interface FilterOptions {
   readonly status?: string
   readonly outcome?: string
@@ -25,7 +25,7 @@ export interface FilterOptions {
 
 export interface ListOptions extends FilterOptions, PrintOptions {}
 
-/** `list`: newest first; a table on a terminal, one record a line otherwise. */
+/** `list`: newest first; a table on a terminal, otherwise one record per line. */
 export async function list<Row extends { readonly id: string }>(
   options: GlobalOptions,
   kind: Kind<Row>,
@@ -44,12 +44,12 @@ export async function list<Row extends { readonly id: string }>(
 
 function nothingFound({ noun }: Model, isFiltered: boolean): string {
   return isFiltered
-    ? `no ${noun} is as asked for`
+    ? `no ${noun} matches`
     : `there is no ${noun} yet: ${onStderr.bold('archivebox-ts add URL')} adds pages`
 }
 
 /**
- * What is asked for: words are checked at once, ids when the home is open. Throws UsageError.
+ * The query that these filters ask for: words are checked at once, ids once the home is open. Throws UsageError.
  */
 export function queryOf(
   kind: Model,

@@ -12,7 +12,7 @@ import { printRecord, printText, readerWantsMore, terminal, wantsJson } from '..
 import type { ListKind } from './list-kind.ts'
 import type { Format } from './list-options.ts'
 
-/** How to show rows, as it was typed: see `listOptions`. */
+/** How to show rows, as typed: see `listOptions`. */
 export interface PrintOptions {
   readonly n?: string
   readonly wide?: boolean
@@ -20,10 +20,10 @@ export interface PrintOptions {
   readonly columns?: string
 }
 
-/** Rows that are there, or come: newest first, at most `limit`. */
+/** Rows that are there already, or that are read on demand: newest first, at most `limit`. */
 type Source<Row> = readonly Row[] | ((limit?: number) => Rows<Row>)
 
-/** How rows are shown. Throws UsageError for options that exclude each other. */
+/** Prints rows as these options ask. Throws UsageError for options that exclude each other. */
 export function printerOf<Row>(
   options: GlobalOptions,
   kind: ListKind<Row>,
@@ -42,11 +42,11 @@ export function printerOf<Row>(
   return {
     /** Prints all of them. */
     all,
-    /** May columns be shown, or nothing but records? */
+    /** Whether columns may be shown, or only records. */
     hasColumns: !lines || names !== undefined,
     /**
-     * Prints as many as `-n` says. Without it all; of those that come, only the first in a table.
-     * @param none stands for a table without a row
+     * Prints as many rows as `-n` allows. Without it: all; in a table, only the first of rows that are read on demand.
+     * @param none is printed instead of a table without rows
      */
     list: async (source: Source<Row>, none?: string) => {
       const comes = typeof source === 'function'
@@ -58,31 +58,31 @@ export function printerOf<Row>(
         return
       }
       const found = comes ? (await Array.fromAsync(source(limit ?? TABLE_LINES + 1))).flat() : source.slice(0, limit)
-      // Headings without a row say nothing.
+      // Headings without rows are of no use.
       if (found.length === 0 && none !== undefined && !lines) return terminal.say(none)
       const isCut = comes && limit === undefined && found.length > TABLE_LINES
       await all(isCut ? found.slice(0, TABLE_LINES) : found)
-      if (isCut) terminal.say(`these are the newest ${TABLE_LINES}; -n shows more`)
+      if (isCut) terminal.say(`only the newest ${TABLE_LINES} are shown; -n shows more`)
     },
   }
 }
 
-/** What `-n` says. Throws UsageError. */
+/** The number that `-n` takes. Throws UsageError. */
 export function limitOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const count = Number(text)
   if (/^\d+$/.test(text) && count >= 1 && count <= 2 ** 31) return count
-  throw new UsageError(`-n takes a whole number from 1 on, not "${text}"`)
+  throw new UsageError(`-n takes a whole number above 0, not "${text}"`)
 }
 
 type Names = readonly string[] | undefined
 type Fields = Readonly<Record<string, unknown>>
-/** A field of records, or else a column. */
+/** A field of the records, or a column. */
 type Field<Row> = readonly [name: string, value: (row: Row, record: Fields) => unknown]
 
 const recordOf = <Row>(kind: ListKind<Row>, row: Row) => (kind.record?.(row) ?? row) as Fields
 
-/** Prints rows as lines, any number at a time. */
+/** Prints rows as lines; may be called many times. */
 function linePrinter<Row>(kind: ListKind<Row>, format: Format, names: Names): (rows: readonly Row[]) => void {
   if (format === 'ids')
     return (rows) => rows.forEach((row) => void printText(`${own(recordOf(kind, row), kind.idField ?? 'id')}\n`))
@@ -103,12 +103,12 @@ function linePrinter<Row>(kind: ListKind<Row>, format: Format, names: Names): (r
   }
 }
 
-/** All fields of the records of these rows, or those with these names; else columns. Throws UsageError. */
+/** All fields of the records of these rows, or those with these names, else columns. Throws UsageError. */
 function fieldsOf<Row>(kind: ListKind<Row>, rows: readonly Row[], names: Names): Field<Row>[] {
   const fields = new Set<string>()
   for (const row of rows) for (const name of Object.keys(recordOf(kind, row))) fields.add(name)
   return (names ?? [...fields]).map((name) => {
-    // Without a row nobody knows what there is.
+    // Without a row the fields are unknown.
     if (fields.has(name) || rows.length === 0) return [name, (_row, record) => own(record, name)]
     const column = kind.columns.find((each) => each.name === name)
     if (column) return [name, column.value]

@@ -7,13 +7,13 @@ import { terminal } from '../terminal.ts'
 import { printChanged } from './chosen.ts'
 import { CRAWL, RESULT, SNAPSHOT } from './kinds.ts'
 
-/** Says what of the records on stdin was queued, and prints it as records for whoever reads stdout. */
+/** Reports which records of stdin were queued; prints them as records unless stdout is a terminal. */
 export async function sayQueued(
   options: GlobalOptions,
   open: Archive,
   { crawls, snapshots, results, missing, adopted }: Queued,
 ): Promise<void> {
-  if (missing > 0) terminal.say(`${onStderr.yellow('left out:')} ${missing} of these are not there`)
+  if (missing > 0) terminal.say(`${onStderr.yellow('left out:')} ${missing} of these do not exist`)
   if (adopted.length > 0) terminal.say(adoptedNote(adopted))
   await printChanged(options, open, CRAWL, crawls)
   await printChanged(options, open, SNAPSHOT, snapshots)

@@ -8,11 +8,12 @@ import type { ListOptions } from './list.ts'
 import { listOptions } from './list-options.ts'
 import type { RemoveOptions } from './remove.ts'
 
-const IDS = 'whole, or its first or last digits, at least 6; none or -: from stdin, records or one a line'
+const IDS =
+  'a full id, or at least 6 of its first or last digits; none or -: read from stdin, as records or one per line'
 
 /**
- * `crawl`, `snapshot` and `result`: the same verbs, as far as they make sense. What does the work is loaded when it is
- * called for.
+ * `crawl`, `snapshot` and `result`: the same verbs, as far as they make sense. Their code is loaded when they are
+ * called.
  */
 export function registerRecordVerbs(
   root: Command,
@@ -23,62 +24,62 @@ export function registerRecordVerbs(
   const snapshot = async () => (await import('../commands/snapshot.ts')).snapshotVerbs
   const result = async () => (await import('../commands/result.ts')).resultVerbs
 
-  const crawls = verb(root, 'crawl', 'the crawls: what was added, and how far it is')
+  const crawls = verb(root, 'crawl', 'crawls: what was added, and its progress')
   limitOptions(
     verb(crawls, 'create', 'queue a crawl; like add, for pipelines', [
       'archivebox-ts crawl create --depth 1 --max-urls 20 https://example.com',
     ]),
   )
-    .argument('[url...]', 'or from stdin, one a line, or records')
+    .argument('[url...]', 'without URLs: read from stdin, one per line, or as records')
     .action(async (urls, options) => (await crawl()).create(await asked(), urls, options))
   registerReading(crawls, crawl, globals)
   registerSteering(crawls, crawl, globals)
 
-  const snapshots = verb(root, 'snapshot', 'the pages of the crawls')
-  verb(snapshots, 'create', 'queue pages, in a crawl of their own or in one that is there', [
+  const snapshots = verb(root, 'snapshot', 'snapshots: the pages of crawls')
+  verb(snapshots, 'create', 'queue pages, in a new crawl or in an existing one', [
     'archivebox-ts snapshot create --tag news https://example.com',
     'archivebox-ts snapshot create -c TIMEOUT=120 https://example.com/slow',
   ])
-    .argument('[url...]', 'or from stdin, one a line, or records')
+    .argument('[url...]', 'without URLs: read from stdin, one per line, or as records')
     .option('--crawl-id <id>', 'add them to this crawl')
     .option('--tag <names>', 'tags for them, comma-separated')
-    .addOption(settingOption('a setting for these pages alone (repeatable)'))
+    .addOption(settingOption('a setting for these pages only (repeatable)'))
     .action(async (urls, options) => (await snapshot()).create(await asked(), urls, options))
-  verb(snapshots, 'tag', 'add tags to pages, or take them away', [
+  verb(snapshots, 'tag', 'add tags to pages, or remove them', [
     'archivebox-ts snapshot tag 9c41d2e7 --add news,daily --remove later',
     'archivebox-ts snapshot list --host example.com | archivebox-ts snapshot tag --add example -',
   ])
     .argument('[id...]', IDS)
-    .option('--add <names>', 'these, comma-separated')
-    .option('--remove <names>', 'these, comma-separated')
+    .option('--add <names>', 'tags to add, comma-separated')
+    .option('--remove <names>', 'tags to remove, comma-separated')
     .action(async (ids: string[], options: TagOptions) => (await snapshot()).tag(await globals(), ids, options))
   registerReading(snapshots, snapshot, globals)
   registerSteering(snapshots, snapshot, globals)
 
-  const results = verb(root, 'result', 'what hooks made of pages; one for each attempt')
+  const results = verb(root, 'result', 'results: what hooks made of pages, one per attempt')
   registerReading(results, result, globals)
   for (const [name, from] of [
     ['pause', 'started'],
     ['resume', 'paused'],
     ['cancel', 'started'],
   ] as const)
-    verb(results, name, `is for pages: a result is worked on with its own (snapshot ${name})`, [
+    verb(results, name, `not for single results: use snapshot ${name} on their page`, [
       `archivebox-ts snapshot list --status ${from} | archivebox-ts snapshot ${name} -`,
     ])
       .argument('[id...]', IDS)
       .action(async (ids: string[]) => (await import('../commands/result.ts')).refuseAlone(await globals(), name, ids))
 }
 
-/** The options that limit a crawl and set it up. */
+/** The options that limit and configure a crawl. */
 export function limitOptions(command: Verb): Verb {
   return command
-    .option('--depth <n>', 'follow links so many steps, 0 to 4', '0')
+    .option('--depth <n>', 'how many links away from the given pages to go, 0 to 4', '0')
     .option('--tag <names>', 'tags for every page, comma-separated')
     .option('--label <text>', 'a name for this crawl')
     .option('--plugins <names>', 'only these plugins, comma-separated')
-    .option('--persona <persona>', 'visit as this one: with its cookies, headers and settings')
-    .option('--max-urls <n>', 'at most so many pages; 0: no limit')
-    .option('--max-size <size>', 'begin no page once those that ended take so many bytes, such as 50mb; 0: no limit')
+    .option('--persona <persona>', 'visit pages with the cookies, headers and settings of this persona')
+    .option('--max-urls <n>', 'archive at most this many pages; 0: no limit')
+    .option('--max-size <size>', 'start no more pages once the finished ones take this much, such as 50mb; 0: no limit')
     .option('--url-allowlist <patterns>', 'only URLs that match one: domains or regular expressions, comma-separated')
     .option('--url-denylist <patterns>', 'no URL that matches one')
     .addOption(settingOption('a setting for this crawl (repeatable)'))
@@ -90,16 +91,16 @@ function settingOption(means: string): Option {
 
 type Reading = typeof import('../commands/result.ts').resultVerbs
 
-/** The options that say which rows. */
+/** The options that filter rows. */
 export function filterOptions(command: Verb, noun: string): Verb {
   return command
-    .option('--status <names>', 'only these, comma-separated')
+    .option('--status <names>', 'only those with these statuses, comma-separated')
     .option(
       '--outcome <names>',
       `only ${noun === 'snapshot' ? 'pages' : 'with pages'} of these outcomes, comma-separated`,
     )
-    .option('--url__icontains <text>', 'only with this in a URL, in capitals or not')
-    .option('--host <name>', 'only of this host: all of it, and its port, when the URL has one')
+    .option('--url__icontains <text>', 'only those whose URL contains this text, ignoring case')
+    .option('--host <name>', 'only of this host; write the full name, with the port if the URL has one')
     .option('--crawl-id <id>', 'only of this crawl')
     .option('--snapshot-id <id>', 'only of this snapshot')
     .option('--plugin <names>', 'only with results of these plugins, comma-separated')
@@ -122,9 +123,9 @@ function registerReading(group: Command, load: () => Promise<Reading>, globals: 
     (await load()).list(await globals(), [], options),
   )
   verb(group, 'show', 'every field', [`archivebox-ts ${noun} show 9c41d2e7`])
-    .argument('<id...>', 'whole, or its first or last digits, at least 6')
+    .argument('<id...>', 'a full id, or at least 6 of its first or last digits')
     .action(async (ids: string[], options: object) => (await load()).show(await globals(), ids, options))
-  verb(group, 'retry', 'run hooks again that failed, were skipped, or found nothing; earlier attempts are kept', [
+  verb(group, 'retry', 'rerun hooks that failed, were skipped, or found nothing; earlier attempts are kept', [
     `archivebox-ts ${noun} list ${noun === 'result' ? '--status' : '--outcome'} failed | ` +
       `archivebox-ts ${noun} retry --failed -`,
   ])

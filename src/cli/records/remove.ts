@@ -16,7 +16,7 @@ export interface RemoveOptions {
   readonly dryRun?: boolean
 }
 
-/** `delete`: rows and their files, for good. Answers with 1 when some could not be deleted. */
+/** `delete`: deletes rows and their files, for good. Returns 1 when some could not be deleted. */
 export async function deleteRows<Row extends { readonly id: string }>(
   options: GlobalOptions,
   kind: Kind<Row>,

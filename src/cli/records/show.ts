@@ -15,16 +15,16 @@ import { loadWidths } from '../screen/width.ts'
 import { printRecord, wantsJson } from '../terminal.ts'
 import type { Kind } from './kinds.ts'
 
-/** A field as people see it; lines of a field of several. */
+/** A field as users see it; a field of several values has several lines. */
 type Field = readonly [name: string, value: unknown]
 
-/** A path and a command: a terminal wraps them, so that they are copied without line breaks. */
+/** A path and a command: the terminal wraps them, so that they can be copied without line breaks. */
 const FOR_COPYING: ReadonlySet<string> = new Set(['open', 'try again'])
 
-/** A list is shown so far. */
+/** How many entries of a list are shown. */
 const LISTED = 5
 
-/** `show`: every field of what has these ids; for people those that say something, and what came of it. */
+/** `show`: every field of the rows with these ids; for users, the fields that matter, and their results. */
 export async function show<Row extends { readonly id: string }>(
   options: GlobalOptions,
   kind: Kind<Row>,
@@ -66,7 +66,7 @@ async function inFull(home: Home, record: Readonly<Record<string, unknown>>): Pr
     .join('')
 }
 
-/** What hooks made of a page, what failed, and why. */
+/** The results of a page: what hooks made, what failed, and why. */
 async function resultsOf({ db }: Home, id: string): Promise<Field[]> {
   const results = await latestResults(db, [id])
   const plugins = (...statuses: string[]) => results.filter(({ status }) => statuses.includes(status))
@@ -81,10 +81,10 @@ async function resultsOf({ db }: Home, id: string): Promise<Field[]> {
   ]
 }
 
-/** There is no limit when they are 0. */
+/** 0 means no limit. */
 const NO_LIMITS: ReadonlySet<string> = new Set(['max_urls', 'max_size'])
 
-/** A value in lines; none: it says nothing. */
+/** The lines of a value; none when it is empty. */
 function linesOf(name: string, value: unknown): string[] {
   if (value === null || value === undefined || value === '' || (value === 0 && NO_LIMITS.has(name))) return []
   if (value instanceof Date) return [value.toISOString()]

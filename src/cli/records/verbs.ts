@@ -6,14 +6,14 @@ import { type ListOptions, list } from './list.ts'
 import { deleteRows, type RemoveOptions } from './remove.ts'
 import { show } from './show.ts'
 
-/** One verb on the rows of one model: what was typed behind it, and its own options. It answers with its exit code. */
+/** One verb on the rows of one model, with its arguments and own options. Returns its exit code. */
 export type Verb<Options = object> = (
   options: GlobalOptions,
   args: readonly string[],
   verb: Options,
 ) => Promise<unknown>
 
-/** The verbs that every model has. */
+/** The verbs of every model. */
 export function verbsOf<Row extends { readonly id: string; readonly status: string }>(kind: Kind<Row>) {
   const verbs: { list: Verb<ListOptions>; show: Verb; retry: Verb<RetryOptions>; delete: Verb<RemoveOptions> } = {
     list: (options, _args, verb) => list(options, kind, verb),
@@ -24,7 +24,7 @@ export function verbsOf<Row extends { readonly id: string; readonly status: stri
   return verbs
 }
 
-/** The verbs by which people steer crawls and pages. */
+/** The verbs that steer crawls and pages. */
 export function steeringOf<Row extends { readonly id: string; readonly status: string }>(
   kind: Kind<Row>,
   noun: SteerInput['noun'],

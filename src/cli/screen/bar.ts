@@ -1,12 +1,12 @@
-/** A part of a bar: how much of the whole, and how its cells look. */
+/** A part of a bar: its share of the whole, and the look of its cells. */
 export interface Part {
   readonly amount: number
   readonly style: (cells: string) => string
 }
 
 /**
- * A bar of `width` cells. What is there at all has a cell, as long as there are cells, and only what is done wholly
- * fills it wholly.
+ * A bar of `width` cells. Every part that is not empty has a cell, as long as there are cells, and only complete work
+ * fills the bar.
  */
 export function bar(parts: readonly Part[], total: number, width: number, ascii: boolean): string {
   const [full, empty] = ascii ? ['#', '-'] : ['█', '░']

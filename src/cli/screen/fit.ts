@@ -1,7 +1,7 @@
 import { characters, widthOf } from './width.ts'
 
 const MARK = '…'
-/** A cut text of strangers cannot have more characters than this on any terminal: the rest need not be measured. */
+/** No terminal shows more characters of an untrusted text than this: the rest need not be measured. */
 const MOST = 10_000
 
 /** The text in at most `width` columns, its end cut off. */
@@ -11,7 +11,7 @@ export function cutEnd(text: string, width: number): string {
   return width <= 0 ? '' : `${taken(characters(some), width - 1).trimEnd()}${MARK}`
 }
 
-/** The text in at most `width` columns, its middle cut out: of a URL both ends tell something. */
+/** The text in at most `width` columns, its middle cut out: both ends of a URL matter. */
 export function cutMiddle(text: string, width: number): string {
   const some = text.length > MOST ? `${text.slice(0, MOST / 2)}${text.slice(-MOST / 2)}` : text
   if (widthOf(some) <= width) return some
@@ -22,22 +22,22 @@ export function cutMiddle(text: string, width: number): string {
   return `${head}${MARK}${tail}`
 }
 
-/** A URL in at most `width` columns: first it loses its scheme, which says least, then its middle. */
+/** A URL in at most `width` columns: loses its scheme first, then its middle. */
 export function cutUrl(url: string, width: number): string {
   return widthOf(url) <= width ? url : cutMiddle(url.replace(/^https?:\/\//i, ''), width)
 }
 
-/** The text with blanks behind it, `width` columns together. */
+/** The text, padded with blanks to `width` columns. */
 export function padEnd(text: string, width: number): string {
   return `${text}${' '.repeat(Math.max(0, width - widthOf(text)))}`
 }
 
-/** The same with blanks before it. */
+/** The same, with the blanks before it. */
 export function padStart(text: string, width: number): string {
   return `${' '.repeat(Math.max(0, width - widthOf(text)))}${text}`
 }
 
-/** As many of the first characters as `width` columns hold; of the last, in order, when they were given backwards. */
+/** As many of the first characters as fit into `width` columns; of the last ones, when given backwards. */
 function taken(all: readonly string[], width: number, backwards = false): string {
   const some: string[] = []
   let left = width

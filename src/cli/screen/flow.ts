@@ -1,15 +1,15 @@
 import { cutMiddle } from './fit.ts'
 import { widthOf } from './width.ts'
 
-/** A text that is never broken in two, and how it looks. */
+/** A text that is never broken in two, and its style. */
 export interface Part {
   readonly text: string
   readonly style?: (text: string) => string
 }
 
 /**
- * Parts in as few lines of at most `width` columns as they need; one that is longer is cut in its middle.
- * @param between what stands between two; at the end of a line, without the blanks
+ * Puts parts into as few lines of at most `width` columns as possible; a longer part is cut in its middle.
+ * @param between separates two parts; at the end of a line, without the blanks
  * @param used columns of the first line that are taken already
  */
 export function flow(parts: readonly Part[], between: string, width: number, used = 0): string[] {
@@ -19,7 +19,7 @@ export function flow(parts: readonly Part[], between: string, width: number, use
   parts.forEach(({ text, style = plain }, index) => {
     const mark = index === parts.length - 1 ? '' : end
     const needed = widthOf(text) + mark.length
-    // One that the rest of the first line would cut goes below.
+    // A part that would be cut on the rest of the first line goes below.
     if (lines.length === 0 && needed > width - used && used > 0) lines.push('')
     const isFirst = lines.length === 0
     const gap = isFirst ? 0 : between.length - end.length
@@ -46,7 +46,7 @@ export function wrapped(text: string, width: number, style: (text: string) => st
   ).map(style)
 }
 
-/** The same; but as it is when one of its words is longer than a line: that is a path or URL, for copying. */
+/** The same, but unchanged when one of its words is longer than a line: that is a path or URL, for copying. */
 export function wrappedUncut(text: string, width: number): string[] {
   return text.split(' ').every((word) => widthOf(word) <= width) ? wrapped(text, width) : [text]
 }

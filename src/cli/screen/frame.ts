@@ -1,15 +1,15 @@
-/** Until the second of these the terminal shows nothing of what comes; one that does not know them ignores them. */
+/** Between these two the terminal holds back its output; one that does not know them ignores them. */
 const BEGIN = '\u001b[?2026h'
 const END = '\u001b[?2026l'
 const ERASE_LINE_END = '\u001b[K'
 const ERASE_BELOW = '\u001b[J'
 
-/** What is written as one, and shown as one. */
+/** Text that is written and shown in one go. */
 export function atOnce(text: string): string {
   return text === '' ? '' : `${BEGIN}${text}${END}`
 }
 
-/** What turns a screen that shows these lines, from its top left corner on, into one that shows those: what changed. */
+/** The output that turns a screen with the lines `before`, from its top left corner on, into one with `after`. */
 export function repaint(before: readonly string[] | undefined, after: readonly string[]): string {
   if (before === undefined)
     return atOnce(`\u001b[H${after.map((line) => `${line}${ERASE_LINE_END}`).join('\r\n')}${ERASE_BELOW}`)
@@ -21,14 +21,14 @@ export function repaint(before: readonly string[] | undefined, after: readonly s
 }
 
 /**
- * What turns the lines at the foot, on whose last one the cursor stands, into others, below what is said meanwhile.
+ * The output that replaces the lines at the foot, with the cursor on the last one, below what is printed meanwhile.
  * @param rows how many rows the old lines take by now: a terminal that became narrower has wrapped them
  * @param said whole lines that go above, and stay
  */
 export function refoot(before: readonly string[], rows: number, said: string, after: readonly string[]): string {
   if (said === '' && rows === before.length && before.length === after.length && rows > 0) {
     if (after.every((line, index) => line === before[index])) return ''
-    // The last one always: the cursor is to stand behind it, where the terminal echoes keys.
+    // The last one always: the cursor must end behind it, where the terminal echoes keys.
     const changed = after.map((line, index) =>
       line === before[index] && index < after.length - 1 ? '' : `\r${line}${ERASE_LINE_END}`,
     )

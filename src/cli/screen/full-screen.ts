@@ -1,6 +1,6 @@
 import { repaint } from './frame.ts'
 
-/** Another screen than the one with what was said before, no cursor, and lines that never wrap. */
+/** The alternate screen, no cursor, and lines that never wrap. */
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l'
 const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l'
 
@@ -23,7 +23,7 @@ const KEYS: ReadonlyMap<string, (page: number) => number> = new Map(
     G: () => Number.POSITIVE_INFINITY,
   }),
 )
-/** One key: a letter, or what begins with an escape character. Several may come at once. */
+/** One key: a letter, or an escape sequence. Several may arrive at once. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is how keys come
 const KEY = /\u001b[[O]([0-9;]*[A-Za-z~])|[\s\S]/g
 /** q, Q, Ctrl-C, Ctrl-D. */
@@ -32,8 +32,8 @@ const QUIT = new Set(['q', 'Q', '\u0003', '\u0004'])
 const SUSPEND = '\u001a'
 
 /**
- * The whole terminal, for lines that change: only those are written that did, at once. Scrolls when there are more
- * lines than rows, follows the terminal's size, and stops at `q`.
+ * The whole terminal, for changing lines: writes only those that changed, in one go. Scrolls when there are more lines
+ * than rows, follows the terminal's size, and ends at `q`.
  */
 export class FullScreen {
   readonly #draw: (columns: number) => readonly string[]
@@ -41,7 +41,7 @@ export class FullScreen {
   #shown: readonly string[] | undefined
   #top = 0
 
-  /** @param draw the lines, as they are now, for a width; asked again when that changes */
+  /** @param draw returns the current lines for a width; called again when that changes */
   constructor(draw: (columns: number) => readonly string[]) {
     this.#draw = draw
     process.stdout.on('resize', this.#onResize).once('error', this.#onEnd)
@@ -51,12 +51,12 @@ export class FullScreen {
     process.stdout.write(ENTER)
   }
 
-  /** Aborts when the person wants to leave. */
+  /** Aborts when the user quits. */
   get over(): AbortSignal {
     return this.#over.signal
   }
 
-  /** Shows the lines as they are now. */
+  /** Shows the current lines. */
   show(): void {
     if (this.over.aborted) return
     const { columns = 80, rows = 24 } = process.stdout
@@ -64,14 +64,14 @@ export class FullScreen {
     const most = lines.length > rows ? Math.max(1, rows - 1) : rows
     this.#top = Math.max(0, Math.min(this.#top, lines.length - most))
     const seen = lines.slice(this.#top, this.#top + most)
-    const foot = `${this.#top + 1}-${this.#top + seen.length} of ${lines.length}  arrows scroll  q leaves`
+    const foot = `${this.#top + 1}-${this.#top + seen.length} of ${lines.length}  arrows scroll  q quits`
     const after = lines.length > rows && rows > 1 ? [...seen, foot.slice(0, columns - 1)] : seen
     const text = repaint(this.#shown, after)
     this.#shown = after
     if (text !== '') process.stdout.write(text)
   }
 
-  /** Gives the terminal back as it was. */
+  /** Restores the terminal. */
   leave(): void {
     this.#over.abort()
     process.stdout.off('resize', this.#onResize).off('error', this.#onEnd)
@@ -84,7 +84,7 @@ export class FullScreen {
   readonly #onEnd = (): void => this.#over.abort()
 
   readonly #onResize = (): void => {
-    this.#shown = undefined // The terminal has moved what it showed.
+    this.#shown = undefined // The terminal has moved its content.
     this.show()
   }
 
@@ -111,6 +111,6 @@ export class FullScreen {
   }
 }
 
-/** No screen has so many lines: `show` knows how many there are. */
+/** More lines than any screen has: `show` knows the real number. */
 const MOST = 1_000_000
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

@@ -17,10 +17,10 @@ const MARKS: Readonly<Record<'archived' | 'partial' | 'failed' | 'sealed', Mark>
   failed: { sign: '✗', ascii: 'x', colour: 'red' },
   sealed: { sign: '·', ascii: '.', colour: 'dim' },
 }
-/** A URL of which less is left says nothing. */
+/** A URL that is cut shorter than this is of no use. */
 const SHORTEST = 12
 
-/** A page that ended, on one line: how, which, and why, or its title. */
+/** A page that ended, on one line: how, which one, and the cause or its title. */
 export function pageEndLine({ url, title, outcome, cause }: PageEnd, { columns, palette, ascii }: Canvas): string {
   const { colour, ...mark } = MARKS[outcome ?? 'sealed']
   const room = columns - 2

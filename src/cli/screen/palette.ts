@@ -1,13 +1,13 @@
 import pc from 'picocolors'
 import { ENVIRONMENT, readSetting } from '../../base/config.ts'
 
-/** How texts look on one stream. Green is for `archived` alone, red for what failed, yellow for what needs a person. */
+/** The styles of one stream. Green is for `archived` alone, red for failures, yellow for what needs attention. */
 export type Palette = ReturnType<typeof pc.createColors>
 
-/** `FORCE_COLOR=0` says no. */
+/** Values of `FORCE_COLOR` that turn colours off. */
 const NO = new Set(['0', 'false'])
 
-/** Colours where they can be seen: on a terminal, unless somebody wants none; with FORCE_COLOR, everywhere. */
+/** Colours on a terminal, unless they are turned off; with FORCE_COLOR, everywhere. */
 export function paletteFor(stream: { readonly isTTY?: boolean }): Palette {
   return pc.createColors(wantsColours(stream))
 }
@@ -23,12 +23,12 @@ export function isDumb(): boolean {
   return ENVIRONMENT['TERM'] === 'dumb'
 }
 
-/** Does it show only what a typewriter has? */
+/** Whether the terminal shows only ASCII. */
 export function isAscii(): boolean {
   return isDumb() || ENVIRONMENT['TERM'] === 'linux'
 }
 
-/** Of texts that go into a log file, too. */
+/** For texts that also go into a log file. */
 export const PLAIN: Palette = pc.createColors(false)
 export const onStdout = paletteFor(process.stdout)
 export const onStderr = paletteFor(process.stderr)

@@ -7,31 +7,31 @@ export interface Column<Row> {
   readonly name: string
   /** One line, harmless on a terminal. */
   readonly value: (row: Row) => string
-  /** The same where there is room for all of it. */
+  /** The full text, where there is room for all of it. */
   readonly whole?: (row: Row) => string
-  /** Only where there is room for all. */
+  /** Only where everything fits. */
   readonly wide?: true
-  /** Without a value in any row it is left out. */
+  /** Left out when no row has a value. */
   readonly optional?: true
-  /** It may be cut there, when the table is too wide; others keep their width. */
+  /** Where it may be cut when the table is too wide; others keep their width. */
   readonly cut?: 'end' | 'middle'
   readonly right?: true
   readonly style?: (row: Row, palette: Palette) => (text: string) => string
-  /** Goes when there is no room, the highest first; those without one go last. */
+  /** Dropped when there is no room, the highest first; those without one go last. */
   readonly rank?: number
-  /** Where it has no room, it stands on a line of its own below its row. */
+  /** When there is no room, it goes on a line of its own below its row. */
   readonly below?: true
-  /** The column whose value stands in where this one has none and that one went. */
+  /** The column whose value this one shows where it has none itself and that column was dropped. */
   readonly insteadOf?: string
 }
 
 const BETWEEN = '  '
-/** Of a URL both ends tell something, wherever it stands. */
+/** Both ends of a URL matter, wherever it stands. */
 const IS_URL = /^https?:\/\/\S+$/i
-/** What is cut tells nothing in less. */
+/** A cell that is cut shorter than this is of no use. */
 const LEAST = 12
 
-/** Rows under their headings, at most `width` columns wide: long cells are cut, and columns go, as far as must be. */
+/** Rows under their headings, at most `width` columns wide: long cells are cut, and columns dropped, as needed. */
 export async function table<Row>(
   given: readonly Column<Row>[],
   rows: readonly Row[],
@@ -82,7 +82,7 @@ export async function table<Row>(
   return `${[head, ...body].join('\n')}\n`
 }
 
-/** The columns that stay, by their place: those without which the others still do not fit go, too. */
+/** The columns that stay, by their place: columns whose removal still does not make the others fit go, too. */
 function kept<Row>(columns: readonly Column<Row>[], natural: readonly number[], width: number): number[] {
   let shown = columns.map((_, index) => index)
   const least = () =>
@@ -93,14 +93,14 @@ function kept<Row>(columns: readonly Column<Row>[], natural: readonly number[], 
   while (least() > width) {
     if (shown.length === 1) break
     const rankOf = (index: number) => columns[index]!.rank ?? 0
-    // Without a rank the last goes: the first one says which row it is.
+    // Without ranks the last one goes: the first one identifies the row.
     const first = shown.reduce((worst, index) => (rankOf(index) >= rankOf(worst) ? index : worst))
     shown = shown.filter((index) => index !== first)
   }
   return shown
 }
 
-/** The cells of one column; where it has none, those of the column that went for it. */
+/** The cells of one column; an empty one shows the value of the column that it replaces. */
 function filled<Row>(
   columns: readonly Column<Row>[],
   all: readonly (readonly string[])[],
@@ -113,8 +113,8 @@ function filled<Row>(
 }
 
 /**
- * The widths of columns that are too wide together: those that may be cut share what the others leave, the narrow ones
- * first.
+ * The widths of columns that are too wide together: those that may be cut share the space that the others leave, the
+ * narrow ones first.
  */
 function fitted(mayCut: readonly boolean[], wanted: readonly number[], width: number): number[] {
   const widths = [...wanted]

@@ -1,4 +1,4 @@
-/** ASCII, and the signs that we draw with: one column each. */
+/** ASCII, and the characters that we draw with: one column each. */
 const NARROW = /^[\u0020-\u007e\u2026\u2500-\u259f\u2713\u2717\u00b7\u2013]*$/
 
 /** A text that needs measuring. */
@@ -11,8 +11,8 @@ interface Measures {
 let measures: Measures | undefined
 
 /**
- * Gets ready to measure these texts. What knows wide characters and emoji takes 10 ms to load, a tenth of a short
- * command, and most screens have none.
+ * Prepares to measure these texts. The library for wide characters and emoji takes 10 ms to load, a tenth of a short
+ * command, and most screens need none of it.
  */
 export async function loadWidths(texts: Iterable<string>): Promise<void> {
   if (measures) return
@@ -24,12 +24,12 @@ export async function loadWidths(texts: Iterable<string>): Promise<void> {
   }
 }
 
-/** How many columns a text takes, which has no escape sequences. */
+/** The columns that a text without escape sequences takes. */
 export function widthOf(text: string): number {
   return measures === undefined || NARROW.test(text) ? text.length : measures.widthOf(text)
 }
 
-/** What is seen as one character each. */
+/** The visible characters of a text. */
 export function characters(text: string): string[] {
   if (measures === undefined || NARROW.test(text)) return [...text]
   return Array.from(measures.segmenter.segment(text), ({ segment }) => segment)

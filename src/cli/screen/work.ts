@@ -9,12 +9,12 @@ import { cutMiddle, cutUrl, padEnd, padStart } from './fit.ts'
 import { flow, type Part } from './flow.ts'
 import type { Palette } from './palette.ts'
 
-/** Steps, so that it does not change with each figure beside it. */
+/** Fixed widths, so that the bar does not change with each figure beside it. */
 const BARS = [30, 20, 10]
 const NARROWEST_BAR = 8
 const BETWEEN = '  '
 
-/** Each crawl with how far it is, then a line for each page in work. */
+/** A line for each crawl with its progress, then one for each page in work. */
 export function workLines(work: Work, canvas: Canvas): string[] {
   const { columns, palette } = canvas
   const lines = work.crawls.flatMap((crawl) => [headingOf(crawl, canvas), ...progressLines(crawl, canvas)])
@@ -23,12 +23,12 @@ export function workLines(work: Work, canvas: Canvas): string[] {
   return [...lines, ...work.pages.map((page) => pageLine(page, canvas))]
 }
 
-/** Texts of strangers that will be drawn: for loadWidths. */
+/** The untrusted texts that will be drawn: for loadWidths. */
 export function textsOf({ crawls, pages }: Work): string[] {
   return [...crawls.map(crawlName), ...pages.map(({ url }) => url)]
 }
 
-/** A crawl by its label, or by the host of what was added. */
+/** A crawl by its label, or by the host of its first URL. */
 function crawlName({ label, first_url: url, total }: CrawlProgress): string {
   if (label.trim() !== '') return oneLine(label)
   const short = discreet(url).replace(/^https?:\/\//, '')
@@ -49,7 +49,7 @@ function progressLines(crawl: CrawlProgress, { columns, palette, ascii }: Canvas
   const { counts, total, done } = crawl
   const facts = factsOf(crawl, palette)
   const wanted = facts.reduce((sum, { text }) => sum + BETWEEN.length + text.length, 0)
-  // As long as all fits beside it on one line; where nothing can, with the first of them.
+  // As long as possible with everything beside it on one line; failing that, with the first part.
   const room =
     BARS.find((width) => width + wanted <= columns) ??
     Math.min(BARS[0]!, columns - facts[0]!.text.length - BETWEEN.length)
@@ -58,7 +58,7 @@ function progressLines(crawl: CrawlProgress, { columns, palette, ascii }: Canvas
     { amount: counts.archived, style: palette.green },
     { amount: counts.partial, style: palette.yellow },
     { amount: counts.failed, style: palette.red },
-    // Sealed before pages were judged.
+    // Sealed before outcomes were recorded.
     { amount: done - counts.archived - counts.partial - counts.failed, style: palette.bold },
   ]
   const [first, ...others] = flow(facts, BETWEEN, columns, room + BETWEEN.length)

@@ -15,21 +15,21 @@ export function registerAdd(root: Command, asked: Asking): void {
       'cat urls.txt | archivebox-ts add --dry-run',
     ]),
   )
-    .argument('[url...]', 'http or https, which may be left out; none: from stdin')
-    .option('--file <file>', 'read a list from a file: text, bookmarks, a feed, a browser history, ...; - is stdin')
+    .argument('[url...]', 'http or https; https:// may be omitted; without URLs: read from stdin')
+    .option('--file <file>', 'read URLs from a file: text, bookmarks, a feed, a browser history, ...; - is stdin')
     .addOption(
-      new Option('--parser <format>', 'what the list is')
+      new Option('--parser <format>', 'the format of the list')
         .choices(['auto', ...FORMATS])
-        .default('auto', 'found out from what is in it'),
+        .default('auto', 'detected from its content'),
     )
-    .option('--from-archivebox <dir>', 'take over a collection of ArchiveBox 0.7 to 0.9, files included')
-    .option('--link', 'with it: hard links instead of copies, which change with what is changed there')
-    .option('--again', 'also what is archived already, from its server even when unchanged')
-    .option('--run', 'archive now: be the runner if there is none, and follow the crawl to its end')
-    .option('--wait', 'follow the crawl to its end; somebody else runs it')
-    .option('--index-only', 'list the pages without archiving them; crawl resume does that later')
-    .option('--dry-run', 'only say what would be added')
-    .option('--demo', 'a small site that this program serves on loopback for the purpose')
+    .option('--from-archivebox <dir>', 'import a collection of ArchiveBox 0.7 to 0.9, with its files')
+    .option('--link', 'with --from-archivebox: hard-link files instead of copying; both then share changes')
+    .option('--again', 'archive again what is archived already; fetch it anew even when unchanged')
+    .option('--run', 'archive now: become the runner if there is none, and follow the crawl to its end')
+    .option('--wait', 'follow the crawl to its end while another runner works on it')
+    .option('--index-only', 'list the pages without archiving them; archive them later with crawl resume')
+    .option('--dry-run', 'only show what would be added')
+    .option('--demo', 'archive a small built-in site, served on loopback')
     .action(async (urls: string[], options: AddOptions) => {
       const given = await asked(true)
       const { add } = await import('../commands/add.ts')

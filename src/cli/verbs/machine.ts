@@ -13,24 +13,22 @@ export function registerMachine(
   const load = () => import('../commands/machine.ts')
   const group = verb(root, 'machine', 'the machines that have worked on this database')
   listOptions(
-    verb(group, 'list', 'all of them: what runs on each, and when it was heard of last', [
-      'archivebox-ts machine list',
-    ]),
+    verb(group, 'list', 'all machines: what runs on each, and when it was last seen', ['archivebox-ts machine list']),
   ).action(async (options: object) => (await load()).machineList(await globals(), options))
-  verb(group, 'show', 'this one, or others: settings, and the programs that plugins asked for there', [
+  verb(group, 'show', 'this machine or others: its settings, and the programs that plugins asked for there', [
     'archivebox-ts machine show',
     'archivebox-ts machine show 9c41d2e7',
   ])
-    .argument('[id...]', 'whole, or its first or last digits, at least 6')
+    .argument('[id...]', 'a full id, or at least 6 of its first or last digits')
     .action(async (ids: string[]) => (await load()).machineShow(await globals(), ids))
-  verb(group, 'set', 'set it for this machine alone; wins over archivebox.toml', [
+  verb(group, 'set', 'change a setting for this machine only; it overrides archivebox.toml', [
     'archivebox-ts machine set MAX_SNAPSHOT_WORKERS=2 MAX_CRAWL_WORKERS=1',
   ])
     .argument('<key=value...>', 'or a key and a value')
     .action(async (words: string[]) =>
       (await import('../edit-settings.ts')).editSettings(await asked(), words, 'machine'),
     )
-  verb(group, 'unset', 'what holds for all machines holds for this one again', [
+  verb(group, 'unset', 'remove a setting of this machine; archivebox.toml applies again', [
     'archivebox-ts machine unset MAX_SNAPSHOT_WORKERS',
   ])
     .argument('<key...>')

@@ -4,6 +4,9 @@ import type { RunVerbOptions } from '../commands/run.ts'
 import type { Asking } from '../settings.ts'
 import { collect, verb } from '../verb.ts'
 
+/** Seconds that an older runner has to hand over, unless somebody says otherwise. */
+export const HANDOFF_GRACE = '10'
+
 /** `run`. */
 export function registerRun(root: Command, asked: Asking): void {
   verb(root, 'run', 'be the runner: work on what is queued, until Ctrl-C', [
@@ -14,23 +17,27 @@ export function registerRun(root: Command, asked: Asking): void {
   ])
     .argument(
       '[-]',
-      'read records (or URLs, or snapshot ids) from stdin, one a line: queue them, work on those, and leave',
+      'read records, URLs or snapshot ids from stdin, one per line; queue them, work on them alone, then exit',
     )
-    .option('--exit-on-idle', 'leave when nothing is due, running or about to be')
+    .option('--exit-on-idle', 'exit when nothing is due, running or scheduled shortly')
     .option('--crawl-id <id>', 'work on this crawl only')
     .option('--standby', 'do not take over: wait until no other runner is left, then lead')
-    .option('--stay', 'stand by when a newer runner takes over, instead of exiting; lead again when it is gone')
-    .option('--handoff-grace <seconds>', 'how long an older runner may take to leave before it is killed', '10')
+    .option('--stay', 'when a newer runner takes over, stand by instead of exiting; lead again when it is gone')
+    .option(
+      '--handoff-grace <seconds>',
+      'how long an older runner may take to exit before it is killed',
+      HANDOFF_GRACE,
+    )
     .option('--snapshot-id <id>', 'work on this snapshot only')
-    .option('--run-for <seconds>', 'drain after so long, and leave')
-    .option('--concurrency <n>', 'so many pages at once, over all crawls')
+    .option('--run-for <seconds>', 'exit after this long: running hooks finish, everything else stays queued')
+    .option('--concurrency <n>', 'archive this many pages at once, over all crawls')
     .addOption(
-      new Option('--exclude <kind>', 'leave rows of this kind alone: crawl, snapshot, binary (repeatable)')
+      new Option('--exclude <kind>', 'do not work on rows of this kind: crawl, snapshot, binary (repeatable)')
         .argParser(collect)
         .default([], 'none'),
     )
-    .option('--liveness-file <file>', 'touch this file while all is well, remove it in the end')
-    .option('--maintenance-only', 'end and requeue what earlier runners left behind, and leave')
+    .option('--liveness-file <file>', 'touch this file while all is well; remove it on exit')
+    .option('--maintenance-only', 'end and requeue what earlier runners left behind, then exit')
     .option('--daemon', 'log lines only, never a live view')
     .action(async (input: string | undefined, options: RunVerbOptions) => {
       const given = await asked(true)

@@ -7,7 +7,7 @@ import { limitOptions } from '../records/register.ts'
 import type { Asked } from '../settings.ts'
 import { verb } from '../verb.ts'
 
-const IDS = 'whole, or its first or last digits, at least 6'
+const IDS = 'a full id, or at least 6 of its first or last digits'
 
 /** `schedule` and its verbs. */
 export function registerSchedule(
@@ -16,27 +16,27 @@ export function registerSchedule(
   asked: () => Promise<Asked>,
 ): void {
   const load = async () => await import('../commands/schedule.ts')
-  const schedules = verb(root, 'schedule', 'what is archived again and again, whenever a runner is there')
+  const schedules = verb(root, 'schedule', 'schedules: what is archived regularly, while a runner is there')
   limitOptions(
-    verb(schedules, 'add', 'archive these URLs again and again', [
+    verb(schedules, 'add', 'archive these URLs regularly', [
       'archivebox-ts schedule add --every day https://example.com',
       'archivebox-ts schedule add --every "0 4 * * 1" --timezone Europe/Berlin --tag news --file urls.txt',
     ]),
   )
-    .argument('[url...]', 'http or https; none: from stdin')
+    .argument('[url...]', 'http or https; without URLs: read from stdin')
     .requiredOption('--every <when>', 'hour, day, week, month, year, or a cron line: minute hour day month weekday')
-    .option('--timezone <name>', 'whose clocks are meant, such as Europe/Berlin (default: those of this machine)')
-    .option('--file <file>', 'read a list from a file, as add does; - is stdin')
+    .option('--timezone <name>', 'the time zone of --every, such as Europe/Berlin (default: that of this machine)')
+    .option('--file <file>', 'read a list of URLs from a file, as add does; - is stdin')
     .addOption(
-      new Option('--parser <format>', 'what the list is')
+      new Option('--parser <format>', 'the format of the list')
         .choices(['auto', ...FORMATS])
-        .default('auto', 'found out from what is in it'),
+        .default('auto', 'detected from its content'),
     )
     .action(async (urls: string[], options: ScheduleOptions) =>
       (await load()).scheduleAdd(await asked(), urls, options),
     )
   listOptions(
-    verb(schedules, 'list', 'schedules, the one that is due first at the top', [
+    verb(schedules, 'list', 'all schedules, the one due first at the top', [
       'archivebox-ts schedule list',
       'archivebox-ts schedule list --json',
     ]),

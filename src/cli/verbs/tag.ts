@@ -14,12 +14,12 @@ export function registerTag(root: Command, globals: () => Promise<GlobalOptions>
     .argument('<name>')
     .argument('<new-name>')
     .action(async (name: string, newName: string) => (await load()).tagRename(await globals(), name, newName))
-  verb(tags, 'merge', 'make one tag of several: the last one takes the pages of the others', [
+  verb(tags, 'merge', 'merge tags into the last one, which gets the pages of the others', [
     'archivebox-ts tag merge newspaper press papers',
   ])
     .argument('<name...>')
     .action(async (names: string[]) => (await load()).tagMerge(await globals(), names))
-  verb(tags, 'delete', 'take tags away from all pages; the pages stay', ['archivebox-ts tag delete --yes old'])
+  verb(tags, 'delete', 'remove tags from all pages; the pages stay', ['archivebox-ts tag delete --yes old'])
     .argument('<name...>')
     .option('--yes', 'do it: without this nothing is changed')
     .action(async (names: string[], options: { yes?: boolean }) =>

@@ -9,13 +9,13 @@ export interface CopiedTable {
   readonly columns: readonly string[]
 }
 
-/** What a database notes of its migrations comes from these; who may look at an archive, its own server says. */
+/** Migrations follow from these; who may see an archive is up to its own server. */
 const NOT_COPIED = ['schema_migration', 'web_session', 'login_code', 'last_backup', 'plugin_meaning']
 
 /**
  * The tables of the archive and their columns, from the server's catalogue: of the tables beside `schema_migration`
- * those that the migrations make, for others may share the schema. Left out are columns that the server computes, and
- * ids of its own transactions (xid8), which mean nothing to another server: their default is taken there.
+ * those that the migrations create, for others may share the schema. Without columns that the server computes, and ids
+ * of its own transactions (xid8), which mean nothing to another server: their default is used there.
  */
 export async function archiveTables(db: Database): Promise<CopiedTable[]> {
   const { rows } = await sql<CopiedTable>`
@@ -27,7 +27,7 @@ export async function archiveTables(db: Database): Promise<CopiedTable[]> {
   return rows
 }
 
-/** Is this the schema that our tables are in? */
+/** Whether this is the schema of our tables. */
 const isBeside = (namespace: RawBuilder<unknown>) => sql`
   ${namespace} = (select relnamespace from pg_class where oid = 'schema_migration'::regclass)`
 
@@ -38,7 +38,7 @@ function madeByMigrations(): string[] {
   return made.map(([, name]) => name!).filter((name) => !NOT_COPIED.includes(name))
 }
 
-/** `"snapshot" ("id", "url")`, as COPY wants it. */
+/** `"snapshot" ("id", "url")`, as COPY takes it. */
 export function copied({ name, columns }: CopiedTable): string {
   return `${quoted(name)} (${columns.map(quoted).join(', ')})`
 }

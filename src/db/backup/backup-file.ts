@@ -6,9 +6,9 @@ import { codeOf, messageOf, UsageError } from '../../base/errors.ts'
 import type { CopiedTable } from './archive-tables.ts'
 
 // A backup is a Zstandard file: rows as PostgreSQL's COPY text, which `zstd -dc` shows, between two frames that
-// decompressors skip (RFC 8878 section 3.1.2). The first says what it is, the last what it must hold.
+// decompressors skip (RFC 8878 section 3.1.2). The first describes it, the last has checks of its content.
 
-/** The frames that are ours, by the first four bytes. */
+/** Our frames, by their first four bytes. */
 const SKIPPED = Buffer.from([0x5a, 0x2a, 0x4d, 0x18])
 const FORMAT = 1
 /** The tables and their columns take some kilobytes. */
@@ -30,16 +30,16 @@ export interface Trailer {
   readonly rows: Readonly<Record<string, number>>
   /** The numbers that identity columns have reached. */
   readonly sequences: readonly { readonly table: string; readonly column: string; readonly last: number }[]
-  /** SHA-256 of all that comes before the trailer, hexadecimal. */
+  /** SHA-256 of everything before the trailer, hexadecimal. */
   readonly sha256: string
 }
 
-/** A backup that was found to be whole. */
+/** A backup that was found to be complete. */
 export interface BackupFile {
   readonly path: string
   readonly header: Header
   readonly trailer: Trailer
-  /** Where the compressed rows lie: the first byte, and the one behind the last. */
+  /** The position of the compressed rows: the first byte, and the one after the last. */
   readonly body: { readonly start: number; readonly end: number }
 }
 
@@ -70,7 +70,7 @@ export async function inspectBackup(path: string): Promise<BackupFile> {
   return { path, header, trailer, body }
 }
 
-/** Is this a file that a backup may replace: none, or an earlier one? */
+/** Whether a backup may replace this file: there is none, or it is an earlier backup. */
 export async function isReplaceable(path: string): Promise<boolean> {
   try {
     const file = await open(path)
@@ -91,11 +91,11 @@ async function frames(path: string): Promise<Omit<BackupFile, 'path'>> {
   })
   try {
     const stats = await file.stat()
-    if (!stats.isFile()) throw new UsageError(`${path} is no file`)
+    if (!stats.isFile()) throw new UsageError(`${path} is not a file`)
     const found = await headerOf(file)
     if (!found) {
       if ((await bytes(file, 0, 4)).equals(SKIPPED)) throw damaged(path, 'its beginning is incomplete')
-      throw new UsageError(`${path} is no backup of archivebox-ts`)
+      throw new UsageError(`${path} is not a backup of archivebox-ts`)
     }
     const { header, end: start } = found
     if (header.archivebox_ts_backup > FORMAT)

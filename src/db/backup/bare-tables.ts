@@ -8,8 +8,8 @@ interface Statements {
 }
 
 /**
- * Has `load` fill tables that have no index, no key and no trigger meanwhile, and gives them back: to build an index of
- * all rows at once takes a fraction of the time. Within the caller's transaction.
+ * Lets `load` fill tables that have no index, no key and no trigger meanwhile, and restores these: building an index of
+ * all rows at once takes a fraction of the time. Inside the caller's transaction.
  */
 export async function withBareTables(
   tx: Database,
@@ -28,7 +28,7 @@ export async function withBareTables(
   for (const table of tables) await sql.raw(`analyze ${quoted(table)}`).execute(tx)
 }
 
-/** Keys, foreign ones first, since they need the others; and what rows are mended for: the checks of their folders. */
+/** Keys, foreign ones first, since they need the others; and the checks of folders, which rows are repaired for. */
 async function constraintsOf(tx: Database, tables: readonly string[]): Promise<Statements[]> {
   const { rows } = await sql<Statements>`
     select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop,
@@ -40,7 +40,7 @@ async function constraintsOf(tx: Database, tables: readonly string[]): Promise<S
   return rows
 }
 
-/** Indexes that stand for themselves, not for a key. */
+/** Indexes of their own, not those of a key. */
 async function indexesOf(tx: Database, tables: readonly string[]): Promise<Statements[]> {
   const { rows } = await sql<Statements>`
     select format('drop index %s', indexrelid::regclass) as drop, pg_get_indexdef(indexrelid) as make

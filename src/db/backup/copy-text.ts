@@ -1,4 +1,4 @@
-/** What ends the rows of a table: a line of its own, which no row can be. */
+/** The end of a table's rows: a line of its own that no row can be. */
 const END = Buffer.from('\n\\.\n')
 
 /** The text of a backup: for each table a line that names it, its rows, and a line `\.`. */

@@ -1,27 +1,27 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../database.ts'
 
-/** May a row have this setting? */
+/** Whether a row may have this setting. */
 export type MayHave = (row: 'page' | 'crawl', name: string, value: string) => boolean
 
-/** A setting that rows of a backup had, and have no more. */
+/** A setting that was removed from rows of a backup. */
 export interface LeftOutSetting {
   readonly name: string
   readonly value: string
   readonly rows: number
 }
 
-/** What was not taken from a backup, since a stranger may have written it. */
+/** What was not restored from a backup, since it may be untrusted. */
 export interface LeftOut {
   readonly settings: readonly LeftOutSetting[]
   /** How many programs were known where it was made: they are looked up here. */
   readonly binaries: number
-  /** Folders of rows that lie outside `archive/`: these rows have new ones. */
+  /** Folders of rows outside `archive/`: these rows have new ones. */
   readonly folders: readonly string[]
 }
 
 const ROWS = 1_000
-/** As many as anybody reads. */
+/** As many as anybody would read. */
 const MOST_FOLDERS = 1_000
 
 type Judge = (row: 'page' | 'crawl', name: string, value: unknown) => boolean
@@ -61,7 +61,7 @@ const COLUMNS: readonly SettingsColumn[] = [
   },
 ]
 
-/** Takes settings from restored rows that they may not have. @returns each with its value, and how many rows had it */
+/** Removes settings that restored rows may not have. @returns each with its value, and how many rows had it */
 export async function leaveOutSettings(tx: Database, mayHave: MayHave): Promise<LeftOutSetting[]> {
   const counted = new Map<string, LeftOutSetting>()
   const judge: Judge = (row, name, value) => {
@@ -80,14 +80,14 @@ export async function leaveOutSettings(tx: Database, mayHave: MayHave): Promise<
   return [...counted.values()].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
-/** Calls with each row that has settings, by its place in the table. */
+/** Calls back with each row that has settings, by its position in the table. */
 async function eachWithSettings(
   tx: Database,
   visit: (kept: SettingsColumn, row: string, value: unknown) => Promise<void>,
 ): Promise<void> {
   for (const kept of COLUMNS) {
     const [at, from] = [sql.ref(kept.column), sql.table(kept.table)]
-    // Each row is changed at most once: its place is that of before.
+    // Each row is changed at most once: its position is still the same.
     const { rows: all } = await sql<{ row: string }>`
       select ctid::text as row from ${from} where ${kept.hasAny}`.execute(tx)
     for (let begin = 0; begin < all.length; begin += ROWS) {
@@ -108,21 +108,21 @@ export async function settingsOfRows(tx: Database): Promise<(readonly [name: str
   return own
 }
 
-/** Removes what is known of programs: paths, which would be run. @returns how many there were */
+/** Removes the known programs: their paths would be run. @returns how many there were */
 export async function leaveOutBinaries(tx: Database): Promise<number> {
   const { numAffectedRows } = await sql`delete from "binary"`.execute(tx)
   return Number(numAffectedRows ?? 0)
 }
 
 /**
- * Has a row a folder as `outputDir` makes one for its id? The check of the schema demands less: by it two rows may
- * share one, or that of one lie in that of another, and a deletion of the other would take it along.
+ * Whether a row's folder is the one that `outputDir` makes for its id. The check of the schema demands less: with it
+ * two rows may share one, or one may be inside another, and deleting one row would delete the other's files.
  */
 const isOwnFolder = (kind: string) => sql`
   output_dir ~ ${`^archive/${kind}/(elsewhere|[0-9]{8}/[A-Za-z0-9._-]+)/[^/]+$`}
     and output_dir !~ '/\\.{1,2}/' and right(output_dir, 37) = '/' || id`
 
-/** Gives rows whose folder lies elsewhere one of their own. @returns the folders that they had, the first of them */
+/** Gives rows with other folders their own. @returns the folders that they had, the first of them */
 export async function leaveOutFolders(tx: Database): Promise<string[]> {
   const left: string[] = []
   for (const [table, kind] of [
@@ -155,7 +155,7 @@ function lineLeft(line: string, judge: Judge): string | undefined {
     const left = changed(details, { settings: settingsLeft(details['settings'], 'page', judge) })
     return left && JSON.stringify(left)
   } catch {
-    return '' // A line that is no JSON says nothing of its URL.
+    return '' // A line that is not JSON has no URL.
   }
 }
 

@@ -19,20 +19,20 @@ import { inSession, prepareToCopy, type Session } from './session.ts'
 const MEMORY = { maintenance_work_mem: '256MB' }
 
 export interface RestoreOptions {
-  /** Settles what was under way when the backup was made. */
+  /** Settles what was in progress when the backup was made. */
   readonly settle: (tx: Database) => Promise<void>
-  /** May a row have this setting? What may not be there is left out, as are programs. None: the backup is our own. */
+  /** Whether a row may have this setting. Others are left out, as are programs. None: the backup is our own. */
   readonly mayHave?: MayHave | undefined
-  /** Nobody else keeps anything in this database. */
+  /** Nobody else uses this database. */
   readonly isOurs: boolean
   readonly stop: AbortSignal
 }
 
 /**
- * Fills an empty database from a backup, in one transaction: makes the schema that it was made of, loads the rows,
- * and migrates to the schema of today.
+ * Fills an empty database from a backup, in one transaction: creates the schema of the backup, loads the rows, and
+ * migrates to the current schema. Throws UsageError, and has changed nothing, when the backup has a newer schema, or an
+ * archive exists already.
  * @returns what was left out of it
- * Throws UsageError, and has changed nothing, when the backup is of a newer schema, or an archive is there already.
  */
 export async function readBackup(url: string, backup: BackupFile, options: RestoreOptions): Promise<LeftOut> {
   const { settle, mayHave, isOurs, stop } = options
@@ -61,7 +61,7 @@ export async function readBackup(url: string, backup: BackupFile, options: Resto
     await migrateWithin(tx)
     const settings = mayHave ? await leaveOutSettings(tx, mayHave) : []
     const binaries = mayHave ? await leaveOutBinaries(tx) : 0
-    await settle(tx) // It knows the tables of today.
+    await settle(tx) // It knows the current tables.
     return { settings, binaries, folders }
   }
   return await inSession(url, applicationName('restore'), (db) => db.transaction(), restore, stop)
@@ -90,7 +90,7 @@ async function requireEmpty(tx: Database, schema: number, isOurs: boolean): Prom
   const { rows } = await sql`
     select from process where worker_type in ('worker_runner', 'runner_waiting') and status in ('running', 'draining')
     limit 1`.execute(tx)
-  if (rows.length > 0) throw new UsageError('a runner works on this database', 'end it first')
+  if (rows.length > 0) throw new UsageError('a runner works on this database', 'stop it first')
   if (current === schema) return
   if (!isOurs)
     throw new UsageError(
@@ -115,7 +115,7 @@ async function loadRows({ client }: Session, backup: BackupFile, stop: AbortSign
   const file = createReadStream(path, { start: body.start, end: body.end - 1, highWaterMark: 1_048_576 })
   const chunks = new PassThrough()
   const reading = pipeline(file, createZstdDecompress({ chunkSize: 262_144 }), chunks, { signal: stop })
-  reading.catch(() => {}) // Shows where the chunks are read.
+  reading.catch(() => {}) // Thrown where the chunks are read.
   const text = new CopyText(chunks)
   try {
     for (const table of header.tables) {
@@ -123,7 +123,7 @@ async function loadRows({ client }: Session, backup: BackupFile, stop: AbortSign
       const copy = client.query(copyFrom(`copy ${copied(table)} from stdin`))
       await pipeline(text.rows(), copy, { signal: stop })
       if (name !== table.name || copy.rowCount !== own(trailer.rows, table.name))
-        throw new AppError(`${path} does not hold what it says: ${copy.rowCount} rows of ${name}`)
+        throw new AppError(`${path} does not contain what it claims: ${copy.rowCount} rows of ${name}`)
     }
     await reading
   } finally {

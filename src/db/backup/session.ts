@@ -12,9 +12,9 @@ export interface Session {
 }
 
 /**
- * Does `work` in a transaction on a connection of its own, on which a statement may take as long as it likes. When it
- * fails, or `stop` comes, the connection is cut: then the server undoes it, and nobody waits for the end of a COPY that
- * nobody reads any more.
+ * Does `work` in a transaction on a separate connection, on which a statement may take as long as it likes. When it
+ * fails, or `stop` aborts, the connection is cut: the server rolls it back, and nobody waits for the end of a COPY
+ * without a reader.
  */
 export async function inSession<T>(
   url: string,
@@ -29,7 +29,7 @@ export async function inSession<T>(
     application_name: name,
     ...CONNECTING,
   })
-  client.on('error', () => {}) // The statement under way says what is wrong.
+  client.on('error', () => {}) // The running statement reports what is wrong.
   await client.connect()
   const cut = () => (client as pg.Client & { connection: { stream: Socket } }).connection.stream.destroy()
   stop.addEventListener('abort', cut)
@@ -46,14 +46,14 @@ export async function inSession<T>(
       })
     })
   } catch (error) {
-    throw failure ? failure.error : error // Not that nothing could be rolled back on a connection that was cut.
+    throw failure ? failure.error : error // Not the error that a cut connection could not be rolled back.
   } finally {
     stop.removeEventListener('abort', cut)
     await client.end().catch(() => {})
   }
 }
 
-/** How values are written and read: the same on every server. None of the limits that are meant for short work. */
+/** How values are written and read: the same on every server. Without the limits for short work. */
 const SETTINGS = {
   client_encoding: 'UTF8',
   datestyle: 'ISO',

@@ -24,7 +24,7 @@ export interface Written extends Trailer {
   readonly size: number
 }
 
-/** What goes along with the folders of rows: settings, users' plugins and logins, and what all pages load. */
+/** Files besides the folders of rows: settings, users' plugins and logins, and what all pages load. */
 const BESIDE = [
   'archivebox.toml',
   'trusted-settings',
@@ -39,14 +39,14 @@ const BESIDE = [
 const FOLDERS = 'select output_dir from crawl union all select output_dir from snapshot'
 
 /**
- * Writes all rows of the archive, as of one moment, to a file, and to another (`PATH.files`) the paths below the data
- * dir that these rows have, for `rsync --files-from`. Rows may be read and written meanwhile. Each file is there when
- * it is whole, or as it was before. Throws UsageError when a file of another kind has its name.
+ * Writes all rows of the archive, as of one moment, to a file, and to another one (`PATH.files`) the paths below the
+ * data dir that these rows have, for `rsync --files-from`. Rows may be read and written meanwhile. Each file appears
+ * when it is complete, and stays as it was before. Throws UsageError when a file of another kind has its name.
  */
 export async function writeBackup(url: string, path: string, stop: AbortSignal): Promise<Written> {
   const list = `${path}.files`
-  if (!(await isReplaceable(path))) throw new UsageError(`${path} is no backup of ours: it is not replaced`)
-  if (!(await isOurList(list))) throw new UsageError(`${list} is no list of ours: it is not replaced`)
+  if (!(await isReplaceable(path))) throw new UsageError(`${path} is not one of our backups: it is not replaced`)
+  if (!(await isOurList(list))) throw new UsageError(`${list} is not one of our lists: it is not replaced`)
   const reading = (db: Database) => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   const write = async (session: Session) => {
     await keepSchema(session.tx) // First: the first statement decides what the transaction sees.
@@ -62,14 +62,14 @@ export async function writeBackup(url: string, path: string, stop: AbortSignal):
   return await inSession(url, applicationName('backup'), reading, write, stop)
 }
 
-/** Does not wait: what this transaction sees must not be older than its lock. */
+/** Does not wait: this transaction must not see anything older than its lock. */
 async function keepSchema(tx: Database): Promise<void> {
   const { rows } = await sql<{ kept: boolean }>`
     select pg_try_advisory_xact_lock_shared(${MIGRATION_LOCK}) as kept`.execute(tx)
   if (!rows[0]!.kept) throw new AppError('the database is being migrated', { hint: 'try again when that is done' })
 }
 
-/** Is this a file that a list may replace: none, or an earlier one? */
+/** Whether a list may replace this file: there is none, or it is an earlier list. */
 async function isOurList(path: string): Promise<boolean> {
   try {
     return (await readFile(path, 'utf8')).startsWith(`${BESIDE[0]}\n`)
@@ -79,7 +79,7 @@ async function isOurList(path: string): Promise<boolean> {
   }
 }
 
-/** Makes a file aside, under a name of our own, and gives it its name when it is on disk. */
+/** Writes a temporary file, and renames it when it is on disk. */
 async function replace<T>(path: string, write: (file: FileHandle) => Promise<T>): Promise<T> {
   const aside = `${path}.${process.pid}.part`
   const file = await open(aside, 'wx', 0o600).catch((error: unknown) => {
@@ -93,7 +93,7 @@ async function replace<T>(path: string, write: (file: FileHandle) => Promise<T>)
       })
       .finally(() => file.close())
     await rename(aside, path)
-    await flush([dirname(path)]) // The new name outlasts a loss of power, too.
+    await flush([dirname(path)]) // So that the new name survives a loss of power, too.
     return done
   } catch (error) {
     await rm(aside, { force: true })
@@ -145,7 +145,7 @@ async function nowOn(tx: Database): Promise<{ readonly made_at: string; readonly
   return { made_at: rows[0]!.made_at.toISOString(), server_version: rows[0]!.server_version }
 }
 
-/** How far the numbers of identity columns are: at least as far as any row that was read. */
+/** The current numbers of identity columns: at least those of any row that was read. */
 async function sequencesOf(tx: Database, tables: readonly CopiedTable[]): Promise<Trailer['sequences']> {
   const { rows } = await sql<{ table: string; column: string; sequence: string }>`
     select c.table_name as "table", c.column_name as "column",

@@ -5,9 +5,9 @@ import { AppError } from '../../base/errors.ts'
 export { type Account, canReach } from '../../base/account.ts'
 
 /**
- * Whom the server runs as: undefined = ourselves. PostgreSQL refuses to run as root, so root's server belongs to
- * whoever owns the cluster already (`owner`), else to `postgres`, else to `nobody`. Throws AppError when there is no
- * such user.
+ * The account that the server runs as: undefined = our own. PostgreSQL refuses to run as root, so root's server belongs
+ * to the owner of the existing cluster (`owner`), else to `postgres`, else to `nobody`. Throws AppError when there is
+ * no such user.
  */
 export function serverAccount(owner?: { uid: number; gid: number }): Account | undefined {
   if (process.geteuid?.() !== 0) return undefined
@@ -28,7 +28,7 @@ export function serverAccount(owner?: { uid: number; gid: number }): Account | u
 const nameOf = (uid: number): string =>
   [...accounts().values()].find((account) => account.uid === uid)?.name ?? `uid ${uid}`
 
-/** The name of our own user as the server's peer check will see it; undefined when the uid has none. */
+/** The name of our own user for the server's peer check; undefined when the uid has none. */
 export function ownName(): string | undefined {
   try {
     return userInfo().username

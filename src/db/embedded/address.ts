@@ -28,8 +28,8 @@ export function urlOf(address: ServerAddress): string {
 }
 
 /**
- * The address of the cluster in `pgdata` (which exists). The socket lies in the cluster's own 0700 directory; when that
- * path is too long for a socket, a private directory in /tmp holds a link to it, which is made here.
+ * The address of the cluster in `pgdata` (which exists). The socket is in the cluster's own 0700 directory; if that
+ * path is too long for a socket, a private directory in /tmp gets a link to it, which is created here.
  */
 export function addressOf(pgdata: string): ServerAddress {
   const real = realpathSync(pgdata)
@@ -39,7 +39,7 @@ export function addressOf(pgdata: string): ServerAddress {
     : { ...address, socketDir: makeShortWay(real) }
 }
 
-/** Removes what `addressOf` made in /tmp for this cluster, if anything. */
+/** Removes what `addressOf` created in /tmp for this cluster, if anything. */
 export function removeShortWay(pgdata: string): void {
   const dir = shortFolderOf(realpathSync(pgdata))
   try {

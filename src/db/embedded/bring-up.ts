@@ -11,20 +11,20 @@ import { isUnderWay, servingAddress, whatItDoes } from './postmaster.ts'
 import { startServer } from './start.ts'
 import { finishSwap } from './upgrade-swap.ts'
 
-/** How long one step waits in line for those who start or stop the server. */
+/** How long one step waits in line behind processes that start or stop the server. */
 const LINE_MS = 1_000
 
-/** What one step came to. */
+/** The result of one step. */
 export interface Step {
   readonly how: 'adopted' | 'started' | 'initialised'
-  /** Why the server does not take connections yet: then another step is due after a pause. */
+  /** Why the server does not accept connections yet: then another step is due after a pause. */
   readonly missing?: string
 }
 
 /**
- * One step towards a server that runs, one process at a time: whoever comes second finds it there. It ends soon, and
- * the lock with it: a long recovery is waited for outside. Throws AppError or a file-system error; the cluster is then
- * as it was.
+ * One step towards a running server, one process at a time: whoever comes second finds it running. It ends soon, and
+ * releases the lock: a long recovery is awaited outside. Throws AppError or a file-system error; the cluster is then
+ * unchanged.
  */
 export async function bringUp(cluster: Cluster, tell: TellDatabase): Promise<Step> {
   const lock = new FileLock(cluster.startLock)
@@ -50,8 +50,7 @@ export async function bringUp(cluster: Cluster, tell: TellDatabase): Promise<Ste
 }
 
 /**
- * An empty directory may become the cluster; anything else that is no cluster is somebody's, or all that is left of
- * one.
+ * An empty directory may become the cluster; anything else that is not a cluster is somebody's, or what is left of one.
  */
 function refuseForeign(cluster: Cluster): void {
   const found = lstatSync(cluster.pgdata, { throwIfNoEntry: false })
@@ -64,15 +63,15 @@ function refuseForeign(cluster: Cluster): void {
 }
 
 /**
- * A power cut, or a second machine, may spoil a database on the file system of another machine: none is made there, and
- * an old one is warned of.
+ * A power cut, or a second machine, may damage a database on a network file system: no new one is created there, and an
+ * existing one causes a warning.
  */
 function mindNetwork({ dataDir, pgdata }: Cluster, exists: boolean, tell: TellDatabase): void {
   const place = exists ? pgdata : dataDir
   const fileSystem = networkFileSystemOf(place)
   if (fileSystem === undefined) return
   if (!exists)
-    throw new AppError(`${place} lies on a network file system (${fileSystem}), where a database is not safe`, {
+    throw new AppError(`${place} is on a network file system (${fileSystem}), where a database is not safe`, {
       hint: 'Use a --data-dir on a local disk, or set DATABASE_URL to a PostgreSQL server.',
     })
   tell({ event: 'database on network file system', place, fileSystem })

@@ -25,7 +25,7 @@ async function withClient<T>(address: ServerAddress, work: (client: Client) => P
   }
 }
 
-/** Proves that the server takes our connections; throws the driver's error when it does not. */
+/** Proves that the server accepts our connections; throws the driver's error when it does not. */
 export function greet(address: ServerAddress): Promise<void> {
   return withClient(address, async () => undefined)
 }

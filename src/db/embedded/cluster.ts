@@ -12,11 +12,11 @@ export interface Cluster {
   readonly startLock: string
   /** Held shared by every process that uses the server, for as long as it lives. */
   readonly usersLock: string
-  /** Somebody asked for the server to stay up when nobody uses it. */
+  /** Somebody asked for the server to stay up even if nobody uses it. */
   readonly keepMark: string
 }
 
-/** Names the parts of the server of `dataDir`; touches nothing. */
+/** The paths of the server of `dataDir`; touches nothing. */
 export function clusterOf(dataDir: string): Cluster {
   const dir = realPath(dataDir)
   return {
@@ -30,8 +30,8 @@ export function clusterOf(dataDir: string): Cluster {
 }
 
 /**
- * The major version that the cluster's files have; null when there is no cluster. Throws the file-system error when it
- * may not look.
+ * The major version of the cluster's files; null when there is no cluster. Throws the file-system error when it may not
+ * look.
  */
 export function majorVersionOf(cluster: Cluster): number | null {
   try {

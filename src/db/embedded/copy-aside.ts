@@ -7,9 +7,9 @@ import { explainDisk } from './disk-errors.ts'
 import { makeEnterable } from './server-dir.ts'
 
 /**
- * Makes the directory `target` in one step, unless it exists: `make` fills a directory aside and names what is to
- * become `target`. Several processes may do this at once; the first one's work stays. Throws AppError when the disk
- * does not let us.
+ * Creates the directory `target` in one step, unless it exists: `make` fills a temporary directory and returns the path
+ * that is to become `target`. Several processes may do this at once; the first one's work stays. Throws AppError when
+ * the disk refuses.
  */
 export function copyAside(target: string, make: (aside: string) => string): void {
   if (existsSync(target)) return
@@ -31,7 +31,7 @@ export function copyAside(target: string, make: (aside: string) => string): void
   }
 }
 
-/** What copies that were killed half-way left behind: an hour is far longer than any copy takes. */
+/** Removes copies that were killed half-way: an hour is far longer than any copy takes. */
 function removeAbandoned(base: string): void {
   for (const name of readdirSync(base)) {
     const path = join(base, name)
@@ -45,6 +45,6 @@ function writeThrough(dir: string): void {
   try {
     execFileSync('sync', ['-f', dir], { stdio: 'ignore' })
   } catch {
-    // No such program or option here: the system writes them within half a minute.
+    // There is no such program or option here: the system writes them within half a minute.
   }
 }

@@ -5,7 +5,7 @@ const O_CLOEXEC = 0o2000000
 
 /**
  * The stdio entries from 3 up that put `harmless` in place of each descriptor that our own parents left open to us (a
- * cron job's `200>lock`): the server outlives them all, and would hold theirs for ever. Node itself shuts only the low
+ * cron job's `200>lock`): the server outlives them all, and would hold theirs for ever. Node itself closes only the low
  * ones.
  */
 export function covers(harmless: number): (number | 'ignore')[] {

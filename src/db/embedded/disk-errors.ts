@@ -22,7 +22,7 @@ const PRINTED: [RegExp, string][] = [
   [/Permission denied/, 'EACCES'],
 ]
 
-/** A file-system error met in `dir`, as one line for the person that names it; any other error comes back as it is. */
+/** A file-system error in `dir`, as one line for users that names it; any other error is returned unchanged. */
 export function explainDisk(error: unknown, dir: string): unknown {
   if (error instanceof AppError) return error
   const code = codeOf(error)
@@ -34,14 +34,14 @@ export function explainDisk(error: unknown, dir: string): unknown {
     : error
 }
 
-/** What a PostgreSQL program printed before it failed, as an error that names `dir`. */
+/** The output of a PostgreSQL program that failed, as an error that names `dir`. */
 export function explainOutput(program: string, output: string, dir: string): AppError {
   const code = PRINTED.find(([text]) => text.test(output))?.[1]
   const known = code === undefined ? undefined : REASONS.get(code)
   if (known)
     return new AppError(`The database cannot use ${dir}: ${known[0]}`, { hint: known[1], cause: new Error(output) })
   const lines = output.split('\n').filter((line) => line.trim() !== '')
-  const line = lines.findLast((text) => /error|fatal|panic/i.test(text)) ?? lines.at(-1) ?? 'it said nothing'
+  const line = lines.findLast((text) => /error|fatal|panic/i.test(text)) ?? lines.at(-1) ?? 'it printed nothing'
   return new AppError(`${program} failed in ${dir}: ${line.trim()}`, {
     hint: 'Set DATABASE_URL to use a server of your own.',
     cause: new Error(output),

@@ -27,12 +27,12 @@ import { runProgram } from './run.ts'
 import { makeEnterable, serverDir } from './server-dir.ts'
 import { writeSettings } from './settings.ts'
 
-/** The directory below `serverDir()` for clusters that cannot lie in their data directory. */
+/** The directory below `serverDir()` for clusters that cannot be in their data directory. */
 const CLUSTERS = 'clusters'
 
 /**
- * Makes the cluster: aside, then by one rename, so that DATA_DIR/postgres is absent or whole. The caller holds `lock`,
- * and initdb inherits it: if we are killed, nobody clears away under an initdb that still writes. Throws AppError
+ * Creates the cluster: aside, then by one rename, so that DATA_DIR/postgres is absent or complete. The caller holds
+ * `lock`, and initdb inherits it: if we are killed, nobody cleans up under an initdb that still writes. Throws AppError
  * naming the directory; nothing half-made stays.
  */
 export async function initialise(
@@ -49,7 +49,7 @@ export async function initialise(
     if (canReach(cluster.dataDir, account, 1)) mkdirSync(aside, { mode: 0o700 })
     else {
       place = join(resolve(serverDir()), CLUSTERS, randomUUID())
-      // First the link, then what it leads to: whoever is killed in between leaves a link that says what to clear away.
+      // First the link, then its target: a process that is killed in between leaves a link to what must be removed.
       symlinkSync(place, aside)
       makeEnterable(dirname(place))
       mkdirSync(place, { mode: 0o700 })
@@ -87,7 +87,7 @@ export function removeLeftovers(cluster: Cluster): void {
   }
 }
 
-/** initdb wants to know its own user's name, even where nothing comes of it. */
+/** initdb needs a name for its own user, even if it does not use it. */
 function refuseNameless(account: Account | undefined): void {
   if (account || ownName() !== undefined) return
   throw new AppError(
@@ -100,7 +100,7 @@ function refuseNameless(account: Account | undefined): void {
 
 const INITDB = [
   ...['--auth-local=peer', '--auth-host=reject', '--no-instructions'],
-  // Not --no-sync: initdb writes its files through at its end, which costs a tenth of a second.
+  // Not --no-sync: initdb flushes its files at its end, which costs a tenth of a second.
   ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
   ...['--data-checksums', '--wal-segsize=4'],
 ]
@@ -112,12 +112,12 @@ const INITDB = [
  */
 const NAME_DATABASE = `alter database postgres rename to ${DATABASE}\n`
 
-/** Removes a cluster, or what there is of it; of a link, what it leads to. */
+/** Removes a cluster, or its remains; for a link, its target. */
 export function removeCluster(aside: string): void {
   const found = lstatSync(aside, { throwIfNoEntry: false })
   if (found?.isSymbolicLink()) {
     const place = readlinkSync(aside)
-    // Only what `initialise` itself makes: a link could be anybody's.
+    // Only what `initialise` itself creates: a link could lead anywhere.
     if (basename(dirname(place)) === CLUSTERS) rmSync(place, { recursive: true, force: true })
     unlinkSync(aside)
   } else if (found) rmSync(aside, { recursive: true, force: true, maxRetries: 3 })

@@ -23,7 +23,7 @@ export function networkFileSystem(magic: number): string | undefined {
   return NETWORK[magic >>> 0]
 }
 
-/** The name of the network file system that `dir` lies on; undefined for a local one, and where it cannot be told. */
+/** The name of the network file system of `dir`; undefined for a local one, and if it cannot be determined. */
 export function networkFileSystemOf(dir: string): string | undefined {
   try {
     return networkFileSystem(statfsSync(dir).type)

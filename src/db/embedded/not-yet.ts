@@ -1,9 +1,9 @@
 import { sleep } from '../../base/abort.ts'
 
-/** The server does not take connections yet; to wait and to try again is all that there is to do. */
+/** The server does not accept connections yet; the only thing to do is wait and try again. */
 export class NotYet extends Error {
   override readonly name = 'NotYet'
-  /** What PostgreSQL itself would answer: cannot_connect_now. */
+  /** PostgreSQL's own code for this: cannot_connect_now. */
   readonly code = '57P03'
 }
 

@@ -8,7 +8,7 @@ import { type Account, canReach } from './account.ts'
 import { type Binaries, copied } from './binaries.ts'
 import { serverDir } from './server-dir.ts'
 
-/** The packages of earlier majors, which are not installed with us. */
+/** The packages of earlier majors, which are not installed with this program. */
 export const PACKAGES: Readonly<Record<number, string>> = {
   14: '14.23.0-beta.17',
   15: '15.18.0-beta.17',
@@ -17,7 +17,7 @@ export const PACKAGES: Readonly<Record<number, string>> = {
 }
 
 /**
- * Finds the programs of an earlier major: in `given`, where Debian has them, among our copies; or else fetches them
+ * Finds the programs of an earlier major: in `given`, where Debian has them, among our copies; or else downloads them
  * with npm, once. Throws AppError when there are none.
  */
 export function olderPrograms(

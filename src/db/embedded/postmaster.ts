@@ -6,8 +6,7 @@ import { addressOf, type ServerAddress, socketOf } from './address.ts'
 import type { Cluster } from './cluster.ts'
 
 /**
- * What PostgreSQL says about itself in postmaster.pid. It may be out of date: the file survives a kill -9 and a power
- * cut.
+ * PostgreSQL's own data in postmaster.pid. It may be out of date: the file survives a kill -9 and a power cut.
  */
 export interface Postmaster {
   readonly pid: number
@@ -30,8 +29,7 @@ export function readPostmaster(pgdata: string): Postmaster | null {
 }
 
 /**
- * Whether that pid is this cluster's server now. By its command line: the pid may have been given to somebody else
- * since.
+ * Whether that pid is this cluster's server now. Checks its command line: the pid may have been reused since.
  */
 export function isAlive(postmaster: Postmaster | null, pgdata: string): postmaster is Postmaster {
   if (!postmaster) return false
@@ -44,7 +42,7 @@ export function isAlive(postmaster: Postmaster | null, pgdata: string): postmast
   }
 }
 
-/** The address of the cluster's server if it takes connections now, else null. This is all that adopting it needs. */
+/** The address of the cluster's server if it accepts connections now, else null. Adopting it needs nothing more. */
 export async function servingAddress(cluster: Cluster): Promise<ServerAddress | null> {
   const postmaster = readPostmaster(cluster.pgdata)
   if (postmaster?.status !== 'ready') return null
@@ -53,7 +51,7 @@ export async function servingAddress(cluster: Cluster): Promise<ServerAddress | 
   return isAlive(postmaster, cluster.pgdata) || (await isListening(address)) ? address : null
 }
 
-/** Whether a server of this cluster is there and has a status, whatever it does: then none is started beside it. */
+/** Whether a server of this cluster exists and has a status, whatever it does: then no other is started. */
 export async function isUnderWay(cluster: Cluster): Promise<boolean> {
   const postmaster = readPostmaster(cluster.pgdata)
   // It listens before it has a status, so that one in another container cannot be missed.
@@ -61,14 +59,14 @@ export async function isUnderWay(cluster: Cluster): Promise<boolean> {
   return isAlive(postmaster, cluster.pgdata) || (await isListening(addressOf(cluster.pgdata)))
 }
 
-/** Why a server that is under way takes no connections. */
+/** Why a server that is starting or stopping accepts no connections. */
 export function whatItDoes(cluster: Cluster): string {
   const status = readPostmaster(cluster.pgdata)?.status
   if (status === 'starting') return 'it is starting up, and recovers what its end left undone'
   return status === 'stopping' ? 'it is shutting down' : 'it does not answer yet'
 }
 
-/** Whether somebody listens at the address. The kernel answers, so no stale file can lie about it. */
+/** Whether somebody listens at the address. The kernel answers, so no stale file can mislead us. */
 function isListening(address: ServerAddress): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketOf(address))

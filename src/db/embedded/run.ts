@@ -2,16 +2,16 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { AppError, codeOf, messageOf } from '../../base/errors.ts'
 import type { Account } from './account.ts'
 
-/** How a PostgreSQL program ended, and what it printed where stdout or stderr was a pipe. */
+/** How a PostgreSQL program ended, and its output, if stdout or stderr was a pipe. */
 export interface ProgramEnd {
   readonly code: number | null
   readonly output: string
 }
 
 /**
- * Runs one of PostgreSQL's programs to its end, as `account`; `input` goes to its stdin where that is a pipe. Its own
- * session, so that a Ctrl-C meant for us never reaches it; an environment of its own, because ours holds secrets and
- * PG* settings. `cwd` is the root: the account need not be able to read where we stand.
+ * Runs one of PostgreSQL's programs to its end, as `account`; `input` goes to its stdin if that is a pipe. In its own
+ * session, so that a Ctrl-C for us never reaches it; with its own environment, because ours has secrets and PG*
+ * settings. `cwd` is the root: the account need not be able to read our folder.
  */
 export async function runProgram(
   file: string,
@@ -21,7 +21,7 @@ export async function runProgram(
   input?: string,
 ): Promise<ProgramEnd> {
   const child = spawnAs(file, args, account, stdio)
-  // A program that ends before it has read everything says why itself.
+  // A program that ends before it has read everything reports why itself.
   child.stdin?.on('error', () => undefined).end(input)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
@@ -32,7 +32,7 @@ export async function runProgram(
   return new Promise((resolve, reject) => {
     child.once('error', (error) => reject(cannotRun(file, account, error)))
     child.once('close', (code, signal) =>
-      // Pressed before it had its session.
+      // Ctrl-C was pressed before it had its session.
       resolve(signal === 'SIGINT' ? runProgram(file, args, account, stdio, input) : { code, output }),
     )
   })

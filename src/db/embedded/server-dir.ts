@@ -4,19 +4,19 @@ import { dirname, join } from 'node:path'
 import { makeFolder } from '../../base/make-folder.ts'
 
 /**
- * Where copies of programs and clusters go that cannot stay where they are: ARCHIVEBOX_SERVER_DIR, or a place fit for
- * our user.
+ * The folder for copies of programs and clusters that cannot stay where they are: ARCHIVEBOX_SERVER_DIR, or a suitable
+ * place for our user.
  */
 export function serverDir(): string {
-  // No setting: it says where all data dirs of this machine share files, so archivebox.toml in one is no place for it.
+  // Not a setting: it is shared by all data dirs of this machine, so it does not belong into archivebox.toml of one.
   const chosen = process.env['ARCHIVEBOX_SERVER_DIR']
   if (chosen) return chosen
   return process.geteuid?.() === 0 ? '/var/lib/archivebox-ts' : join(homedir(), '.local', 'share', 'archivebox-ts')
 }
 
 /**
- * Makes `dir` and what is missing above it so that every user may enter, whatever our umask says; what exists stays as
- * it is.
+ * Creates `dir` and its missing parents so that every user may enter, whatever our umask; existing ones stay as they
+ * are.
  */
 export function makeEnterable(dir: string): void {
   const first = makeFolder(dir)

@@ -4,8 +4,8 @@ import { dirname } from 'node:path'
 const CAP_BYTES = 10 * 1024 * 1024
 
 /**
- * Opens the server's log for appending, in a directory made when missing; a log above 10 MB becomes `.1` first.
- * We open it, and the server inherits the file: so it may lie where the server's own user cannot go.
+ * Opens the server's log for appending, in a directory that is created if missing; a log above 10 MB becomes `.1`
+ * first. We open it, and the server inherits the file: so it may be where the server's own user cannot go.
  */
 export function openLog(path: string): number {
   const dir = dirname(path)
@@ -17,13 +17,15 @@ export function openLog(path: string): number {
   return fd
 }
 
-/** What root makes in a user's data directory is that user's, or they could not start their server again. */
+/**
+ * What root creates in a user's data directory must belong to that user, or they could not start their server again.
+ */
 function giveToOwnerOf(dir: string, give: (uid: number, gid: number) => void): void {
   const { uid, gid } = statSync(dir)
   if (process.geteuid?.() === 0 && uid !== 0) give(uid, gid)
 }
 
-/** Its present length: where the words of a server that is about to start will begin. */
+/** Its current length: where the messages of a server that is about to start will begin. */
 export const lengthOf = (fd: number): number => fstatSync(fd).size
 
 /** What was written after `start`, at most the last 16 kB of it. */

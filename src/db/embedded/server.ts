@@ -23,9 +23,9 @@ export interface ServerLease {
 }
 
 export interface EnterOptions {
-  /** Told what is worth telling a person. */
+  /** Is told events that users may want to know. */
   readonly tell?: TellDatabase
-  /** How to wait for a server that somebody starts or stops, or that recovers; most of a minute when not given. */
+  /** How to wait for a server that is being started or stopped, or recovers; by default most of a minute. */
   readonly wait?: Wait
 }
 
@@ -33,9 +33,8 @@ export interface EnterOptions {
 const LINE_MS = 1_000
 
 /**
- * Makes the server of this data directory run (initialises it when absent), and holds it up until `leave()` or our
- * death. Throws AppError, and `NotYet` when nobody waits any longer; a server that nobody else waits for is stopped
- * then.
+ * Makes the server of this data directory run (initialises it if absent), and keeps it up until `leave()` or our death.
+ * Throws AppError, and `NotYet` when nobody waits any longer; a server that nobody else waits for is stopped then.
  */
 export async function enterServer(
   dataDir: string,
@@ -53,7 +52,7 @@ export async function enterServer(
       const how = await raise(cluster, tell, wait)
       return lease(cluster, users, addressOf(cluster.pgdata), how)
     } catch (error) {
-      // It may be on its way up, for us alone.
+      // It may be starting for us only.
       if (await isUnderWay(cluster).catch(() => false)) await leave(cluster, users, LINE_MS).catch(() => undefined)
       users.release()
       throw error
@@ -63,7 +62,7 @@ export async function enterServer(
   }
 }
 
-/** Starts the server if it is not there, and waits until it takes connections. */
+/** Starts the server if it is not running, and waits until it accepts connections. */
 async function raise(cluster: Cluster, tell: TellDatabase, wait: Wait): Promise<ServerLease['how']> {
   let how: ServerLease['how'] = 'adopted'
   await wait(async () => {
@@ -77,8 +76,8 @@ async function raise(cluster: Cluster, tell: TellDatabase, wait: Wait): Promise<
 }
 
 /**
- * Where the server of this data directory most likely serves at this moment; undefined: it does not seem to. Nothing
- * holds it up yet.
+ * Where the server of this data directory most likely runs at this moment; undefined: it does not seem to. Nothing
+ * keeps it up yet.
  */
 export function likelyAddress(dataDir: string): ServerAddress | undefined {
   const { pgdata } = clusterOf(dataDir)
@@ -119,8 +118,8 @@ export async function reviveServer(dataDir: string, wait: Wait = defaultWait): P
 }
 
 /**
- * Leaves a server that was used without a share: that of somebody who may have left it since.
- * @param waitMs how long at most for somebody who starts or stops it; a minute when not given
+ * Leaves a server that was used without a share: that of another process, which may have left it since.
+ * @param waitMs how long to wait for a process that starts or stops it; by default a minute
  */
 export async function leaveServer(dataDir: string, waitMs?: number): Promise<void> {
   const cluster = clusterOf(dataDir)
@@ -133,7 +132,7 @@ export function keepServer(dataDir: string): void {
 }
 
 /**
- * Stops the server (fast shutdown); false = it was not running. Unless `force`, refuses with an AppError that says how
+ * Stops the server (fast shutdown); false = it was not running. Unless `force`, refuses with an AppError that tells how
  * many use it (a lease of this very process counts too).
  */
 export async function stopServer(dataDir: string, options: { force?: boolean } = {}): Promise<boolean> {
@@ -159,7 +158,7 @@ function lease(cluster: Cluster, users: FileLock, address: ServerAddress, how: S
 
 /** Releases our share; the last user stops the server. */
 async function leave(cluster: Cluster, users: FileLock, waitMs?: number): Promise<{ stopped: boolean }> {
-  // Nobody has to be alone to leave a server that stays.
+  // A server that stays can be left without being the only user.
   if (existsSync(cluster.keepMark)) {
     users.release()
     return { stopped: false }
@@ -199,7 +198,7 @@ async function alone<T>(
 }
 
 async function stopIfOurs(cluster: Cluster, clients: Exclude<Clients, 'some'>): Promise<boolean> {
-  // Shared with another container, its pid means nothing here, and a signal would hit a stranger.
+  // If it is shared with another container, its pid means nothing here, and a signal would hit another process.
   if (!isAlive(readPostmaster(cluster.pgdata), cluster.pgdata)) return false
   const { shutDown } = await import('./stop.ts')
   await shutDown(cluster, clients === 'none' ? 'fast' : 'immediate')

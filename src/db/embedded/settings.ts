@@ -34,14 +34,14 @@ log_timezone = 'UTC'
 lc_messages = 'C'
 default_text_search_config = 'pg_catalog.english'
 `
-/** No processes that read ahead: what is read was written lately, and three of them take 3 MB. */
+/** No processes that read ahead: most data was written recently, and three of them take 3 MB. */
 const SETTINGS_18 = `io_method = sync
 `
 
 /**
- * Brings the cluster's own files up to what this version wants: settings, and who may connect. That is us, whoever made
- * the cluster, and root, as whom the kernel says the client runs (peer). An OS user without a name cannot be matched
- * so; then the 0700 directory guards.
+ * Updates the cluster's own files for this version: settings, and who may connect. That is us, whoever created the
+ * cluster, and root, identified by the kernel (peer). An OS user without a name cannot be matched this way; then the
+ * 0700 directory protects it.
  */
 export function writeSettings(pgdata: string, account: Account | undefined, majorVersion: number): void {
   const name = ownName()
@@ -64,8 +64,8 @@ function namesIn(ident: string): Set<string> {
 }
 
 /**
- * Replaces a file of the cluster when its text differs. The directory may belong to a user that we trust less than
- * ourselves, who knows no name that we have not used yet.
+ * Replaces a file of the cluster when its text differs. The directory may belong to a less trusted user, who must not
+ * be able to guess the name of the temporary file.
  */
 function replace(path: string, text: string, owner: Account | undefined): void {
   if (textOf(path) !== text) replaceFile(path, text, { owner, aside: `${path}.${randomUUID()}` })

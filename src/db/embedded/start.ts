@@ -12,7 +12,7 @@ import { runProgram } from './run.ts'
 import { lengthOf, openLog, textSince } from './server-log.ts'
 import { writeSettings } from './settings.ts'
 
-/** How long a start is waited for on the spot; one that takes longer has something to recover. */
+/** How long a start is awaited here; one that takes longer has something to recover. */
 const ON_THE_SPOT_MS = 1_000
 /** How long a server may take to show itself in postmaster.pid. */
 const SIGN_OF_LIFE_MS = 5_000
@@ -22,9 +22,9 @@ const POLL_MS = 3
 const REFUSED_POLL_MS = 100
 
 /**
- * Starts the server of an existing cluster. The caller holds the start lock. Returns nothing when it takes our
- * connections, else why it does not yet. A stale postmaster.pid is PostgreSQL's to judge, never ours. Throws AppError
- * with the last lines of the log.
+ * Starts the server of an existing cluster. The caller holds the start lock. Returns nothing when it accepts our
+ * connections, else why it does not yet. Only PostgreSQL judges a stale postmaster.pid, never we. Throws AppError with
+ * the last lines of the log.
  */
 export async function startServer(
   cluster: Cluster,
@@ -42,7 +42,7 @@ export async function startServer(
   const log = openLog(cluster.log)
   try {
     const from = lengthOf(log)
-    // pg_ctl puts the server into a session of its own and ends at once (-W), so that the server is nobody's child.
+    // pg_ctl puts the server into its own session and ends at once (-W), so that the server is nobody's child.
     const args = ['start', '-W', '-s', '-D', realpathSync(cluster.pgdata), '-p', binaries.postgres]
     await runProgram(binaries.pgCtl, args, account, ['ignore', log, log, ...covers(log)])
     return await becomesReady(cluster, () => textSince(log, from))
@@ -52,7 +52,7 @@ export async function startServer(
 }
 
 /**
- * Polls until it takes connections, has ended without, or takes long. Throws AppError when it says why it cannot, or
+ * Polls until it accepts connections, has ended, or takes long. Throws AppError when it reports why it cannot, or
  * refuses us.
  */
 async function becomesReady(cluster: Cluster, said: () => string): Promise<string | undefined> {
@@ -68,7 +68,7 @@ async function becomesReady(cluster: Cluster, said: () => string): Promise<strin
       if (postmaster.status && now - begun > ON_THE_SPOT_MS) return whatItDoes(cluster)
     } else {
       const text = said()
-      // One that is killed right away may never have been seen but in its log.
+      // One that is killed right away may have left a trace only in its log.
       if (/starting PostgreSQL/.test(text)) seen ??= now
       const isGone = seen === undefined ? now - begun > SIGN_OF_LIFE_MS : now - seen > OUT_OF_SIGHT_MS
       if (isGone || fatal(text)) return whyNot(cluster, text, seen !== undefined)
@@ -78,10 +78,10 @@ async function becomesReady(cluster: Cluster, said: () => string): Promise<strin
 }
 
 /**
- * Why a server that was just started has ended, where another start may do better. Throws AppError where it would not.
+ * Why a server that was just started has ended, if another start may help. Throws AppError if it would not.
  */
 function whyNot(cluster: Cluster, text: string, wasThere: boolean): string {
-  // PostgreSQL takes a dead process that nobody has reaped yet for a living one.
+  // PostgreSQL takes a dead process that nobody has reaped yet for a live one.
   if (/already exists|still in use/.test(text)) return `what is left of a killed server is in the way: ${fatal(text)}`
   if (wasThere && !fatal(text)) return 'it was killed while it started'
   throw didNotStart(cluster, text)
@@ -102,12 +102,12 @@ async function takesConnections(cluster: Cluster): Promise<boolean> {
 }
 
 /**
- * FATAL in the log, too: a refusal of somebody who knocks while it starts, and the last words of a killed server's
+ * Log lines that are also FATAL: a refusal of a client during the start, and the last messages of a killed server's
  * children.
  */
 const OF_CLIENTS = /the database system is|terminating|postmaster exit/
 
-/** The line that says why it ended. */
+/** The line with the reason of its end. */
 function fatal(text: string): string | undefined {
   const lines = text.split('\n').filter((line) => /FATAL|PANIC/.test(line) && !OF_CLIENTS.test(line))
   return lines[0]?.replace(/^.*?(FATAL|PANIC):\s*/, '')
@@ -115,7 +115,7 @@ function fatal(text: string): string | undefined {
 
 function didNotStart(cluster: Cluster, text: string): AppError {
   const lines = text.trim().split('\n').slice(-8)
-  return new AppError(`PostgreSQL did not start: ${fatal(text) ?? (lines.at(-1) || 'it said nothing')}`, {
+  return new AppError(`PostgreSQL did not start: ${fatal(text) ?? (lines.at(-1) || 'it printed nothing')}`, {
     hint: [`Its log is ${cluster.log}, which ends:`, ...lines].join('\n'),
   })
 }

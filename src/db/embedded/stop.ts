@@ -10,16 +10,16 @@ import { runProgram } from './run.ts'
 
 const STOP_MS = 30_000
 /**
- * One that only recovers is doomed by then: within seconds it kills what does not heed it, and whoever comes meanwhile
- * waits for that.
+ * A server that is only recovering is lost after this time: within seconds it kills what does not react, and others
+ * wait for that meanwhile.
  */
 const DOOMED_MS = 1_000
 const POLL_MS = 3
 
 /**
- * Stops the running server and returns when it is gone: `fast` cuts clients off and writes everything to disk;
- * `immediate` is for one that only recovers, which begins again the next time. The caller holds the start lock and has
- * decided that nobody needs it. Throws AppError when it does not go.
+ * Stops the running server and returns when it is gone: `fast` disconnects clients and writes everything to disk;
+ * `immediate` is for one that only recovers, which starts over the next time. The caller holds the start lock and has
+ * decided that nobody needs it. Throws AppError when it does not stop.
  */
 export async function shutDown(cluster: Cluster, mode: 'fast' | 'immediate'): Promise<void> {
   const stopped = readPostmaster(cluster.pgdata)
@@ -33,7 +33,7 @@ export async function shutDown(cluster: Cluster, mode: 'fast' | 'immediate'): Pr
   )
   const deadline = performance.now() + STOP_MS
   const doomed = performance.now() + DOOMED_MS
-  // Its pid file goes before it does. (As a zombie it may stay behind where nobody reaps orphans.)
+  // Its pid file disappears before it does. (As a zombie it may stay behind where nobody reaps orphans.)
   for (;;) {
     const postmaster = readPostmaster(cluster.pgdata) ?? stopped
     if (!isAlive(postmaster, cluster.pgdata)) break

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import type { Cluster } from './cluster.ts'
 import { writeThrough } from './initialise.ts'
 
-/** Where an upgrade makes the new cluster. */
+/** Where an upgrade creates the new cluster. */
 export const nextOf = (cluster: Cluster): Cluster => ({ ...cluster, pgdata: `${cluster.pgdata}.next` })
-/** Says that the next cluster is whole. */
+/** Marks the next cluster as complete. */
 const markOf = ({ dataDir }: Cluster): string => join(dataDir, '.postgres-upgraded')
 
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
-/** Puts the next cluster, which is whole, in the place of the old one. Returns where that is kept. */
+/** Puts the next cluster, which is complete, in the place of the old one. @returns where that is kept */
 export function swap(cluster: Cluster, version: number): string {
   let kept = `${cluster.pgdata}.${version}`
   for (let n = 2; isThere(kept); n += 1) kept = `${cluster.pgdata}.${version}-${n}`

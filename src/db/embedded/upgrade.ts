@@ -33,9 +33,9 @@ export interface UpgradeOptions {
 const LOOK_MS = 100
 
 /**
- * Moves the cluster of a data dir to the major version that is installed: makes a new one beside it, has everything
- * copied, and swaps them. A failure before that leaves the old one as it was. Nobody may use it meanwhile. Returns
- * undefined when it has that version. Throws AppError.
+ * Moves the cluster of a data dir to the installed major version: creates a new one beside it, copies everything, and
+ * swaps them. A failure before that leaves the old one unchanged. Nobody may use it meanwhile. Returns undefined when
+ * it has that version. Throws AppError.
  */
 export async function upgradeCluster(dataDir: string, options: UpgradeOptions): Promise<Upgraded | undefined> {
   const cluster = clusterOf(dataDir)
@@ -68,7 +68,7 @@ export async function upgradeCluster(dataDir: string, options: UpgradeOptions): 
   }
 }
 
-/** Makes the next cluster, with all that the present one has. */
+/** Creates the next cluster, with everything that the present one has. */
 async function fillNext(
   cluster: Cluster,
   older: Binaries,
@@ -93,7 +93,7 @@ async function fillNext(
   }
 }
 
-/** Runs the server of a cluster for the time of `work`, which gets its URL. */
+/** Runs the server of a cluster while `work` runs, which gets its URL. */
 async function whileRunning(
   cluster: Cluster,
   binaries: Binaries,

@@ -12,20 +12,19 @@ const FAREWELL_MS = 250
 const POLL_MS = 5
 
 /**
- * Who uses a server besides the caller. `not yet`: nobody can, because it has not taken a connection since it began to
+ * Who uses a server besides the caller. `not yet`: nobody can, because it has accepted no connection since it began to
  * recover.
  */
 export type Clients = 'none' | 'not yet' | 'some'
 
 /**
- * How a server that recovers refuses connections, in the C locale that we give it. One that shuts down may have
- * clients.
+ * How a recovering server refuses connections, in the C locale that we give it. One that shuts down may have clients.
  */
 const RECOVERS = /starting up|in recovery|not yet accepting|not accepting/
 
 /**
- * Who uses the server besides the caller: `users` must become exclusively ours, and no client may be connected.
- * The caller holds the start lock; while it keeps `users`, nobody can come in.
+ * Who uses the server besides the caller: it must get `users` exclusively, and no client may be connected. The caller
+ * holds the start lock; while it keeps `users`, nobody can come in.
  */
 export async function clientsOf(cluster: Cluster, users: FileLock): Promise<Clients> {
   if (!(await users.tryExclusive())) return 'some'
@@ -34,7 +33,7 @@ export async function clientsOf(cluster: Cluster, users: FileLock): Promise<Clie
   return readPostmaster(cluster.pgdata)?.status === 'starting' ? 'not yet' : 'some'
 }
 
-/** The refusal to stop a server that others use, saying how many they are. */
+/** The error for stopping a server that others use, with their number. */
 export async function inUse(cluster: Cluster): Promise<AppError> {
   const processes = holdersOf(cluster.usersLock).length
   const address = await servingAddress(cluster)
@@ -52,7 +51,7 @@ async function connected(address: ServerAddress): Promise<Clients> {
   const deadline = performance.now() + FAREWELL_MS
   for (;;) {
     const clients = await countClients(address).catch((error: unknown) => {
-      // One that cannot even be asked for another reason (no connection left) is busy.
+      // A server that refuses the question for another reason (no free connection) is busy.
       return codeOf(error) === '57P03' && RECOVERS.test(messageOf(error)) ? 'not yet' : 1
     })
     if (clients === 'not yet') return clients

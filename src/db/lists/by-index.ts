@@ -8,8 +8,8 @@ const planned = new WeakSet<Database>()
 const moments = new WeakSet<Database>()
 
 /**
- * Reads a few rows of large tables: in a transaction (the caller's, or one of its own) whose statements are planned as
- * walks along indexes. Several queries may share one transaction.
+ * Reads a few rows of large tables: in a transaction (the caller's, or a new one) whose statements are planned as walks
+ * along indexes. Several queries may share one transaction.
  */
 export async function byIndex<T>(db: Database, ask: (tx: Database) => Promise<T>): Promise<T> {
   if (planned.has(db)) return await ask(db)
@@ -21,14 +21,14 @@ export async function byIndex<T>(db: Database, ask: (tx: Database) => Promise<T>
 }
 
 /**
- * The same, for what may take long and is to fit together: all of it is read as it was at one moment, and whoever reads
- * its rows may pause. No bitmaps: they read a value's rows to the last. Inside another one, a part of that.
+ * The same, for long reads that must be consistent: all of it is read as of one moment, and the reader of its rows may
+ * pause. Without bitmaps: they read all rows of a value. Inside another transaction, a part of that.
  */
 export async function inOneMoment<T>(db: Database, ask: (tx: Database) => Promise<T>): Promise<T> {
   return moments.has(db) ? await ask(db) : await withRetry(db, () => once(db, ask))
 }
 
-/** The same, once: what was shown is not shown again. */
+/** The same, once: rows that were shown are not shown again. */
 export async function once<T>(db: Database, ask: (tx: Database) => Promise<T>): Promise<T> {
   const transaction = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   return await transaction.execute(async (tx) => {
@@ -43,7 +43,7 @@ export async function once<T>(db: Database, ask: (tx: Database) => Promise<T>): 
 }
 
 /**
- * Has what follows in a transaction planned as walks along indexes. By default the planner reads a whole table as long
+ * Makes the rest of a transaction be planned as walks along indexes. By default the planner reads a whole table as long
  * as it has no statistics, and with its default cost of a spinning disk even after that.
  */
 async function walking(tx: Database, more: readonly (readonly [name: string, value: string])[] = []): Promise<void> {

@@ -6,7 +6,7 @@ import type { Filters, Listing } from './listings.ts'
 import { type Place, questionsOf } from './questions.ts'
 import { idsInSteps, type Question } from './walks.ts'
 
-/** More are shown as they come. */
+/** How many rows are fetched at once, at most; more are shown as they come. */
 const MOST_AT_ONCE = 1_000
 
 /** Which rows of a listing. */
@@ -21,9 +21,9 @@ export interface Wanted {
 }
 
 /**
- * Passes the rows that match every filter to `visit`, newest first: by id, since ids are made in the order of time.
- * Results that are filtered by their page go by page.
- * @returns the id down to which was looked, where `look` did not suffice
+ * Passes the rows that match every filter to `visit`, newest first: by id, since ids are ordered by time. Results that
+ * are filtered by their page go by page.
+ * @returns the id down to which was searched, if `look` did not suffice
  */
 export async function eachListed<Row extends { readonly id: string }>(
   db: Database,
@@ -61,7 +61,7 @@ export async function eachListed<Row extends { readonly id: string }>(
   )
 }
 
-/** @param show says how many rows a query had, or the limit for no more */
+/** @param show returns how many rows a query had, or the limit for no more */
 async function inSteps<Row extends { readonly id: string }>(
   tx: Database,
   listing: Listing<Row>,

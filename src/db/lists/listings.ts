@@ -8,15 +8,15 @@ import { type ArchiveResultTable, type Outcome, RESULT_STATUSES, WORK_STATUSES }
 import { byIndex } from './by-index.ts'
 import { type Lookup, lookup, of } from './lookups.ts'
 
-/** What a listing is filtered by; a row matches a filter if it matches any of its values. */
+/** The filters of a listing; a row matches a filter if it matches any of its values. */
 export interface Filters {
   readonly status: readonly string[]
   /** Of sealed pages; for a crawl, of any of its pages; for a result, of its page. */
   readonly outcomes: readonly Outcome[]
   readonly urlContains: string
-  /** A part of the title or the URL, in any case: no index has it, each row is looked at. Of a crawl, of its label. */
+  /** A part of the title or URL, in any case: there is no index, so each row is checked. For a crawl, of its label. */
   readonly text: string
-  /** Of the page's URL, in lower case, with its port when the URL has one; of a crawl, that of a URL of its list. */
+  /** The host of the page's URL, in lower case, with the port if it has one; for a crawl, that of a URL of its list. */
   readonly host: string
   readonly crawlId: string
   readonly snapshotId: string
@@ -24,17 +24,17 @@ export interface Filters {
   /** Plugins that made something of the page. */
   readonly made: readonly string[]
   readonly tags: readonly string[]
-  /** Added at this moment or later, and before that one: by its id, which is made of the time. */
+  /** Added at this moment or later, and before that one: by its id, which contains the time. */
   readonly after: Date
   readonly before: Date
 }
 
 type One<F> = F extends readonly (infer Each)[] ? Each : F
 type MeaningOf<F extends keyof Filters> = (value: One<Filters[F]>) => Lookup
-/** What one value of each filter means. Times are of the ids themselves. */
+/** How to find each value of each filter. Times are parts of the ids themselves. */
 export type Meanings = { readonly [F in Exclude<keyof Filters, 'after' | 'before'>]: MeaningOf<F> }
 
-/** A model by its names: for people, in records, in the database. */
+/** The names of a model: for users, in records, in the database. */
 export interface Model {
   readonly noun: 'crawl' | 'snapshot' | 'result'
   readonly type: 'Crawl' | 'Snapshot' | 'ArchiveResult'
@@ -46,9 +46,9 @@ export interface Model {
 export interface Listing<Row extends { readonly id: string }> extends Model {
   readonly rows: RawBuilder<Row>
   readonly means: Meanings
-  /** What a plugin and a status mean together, where an index holds the rows of each pair in order. */
+  /** A plugin and a status together, if an index has the rows of each pair in order. */
   readonly ofPluginAndStatus?: (plugin: string, status: string) => Lookup
-  /** The filters that mean something of the page of a row, not of the row: with these, rows go by page. */
+  /** The filters about the page of a row, not the row: with these, rows go by page. */
   readonly ofPage?: readonly (keyof Meanings)[]
   /** The pages of rows with each value. */
   readonly pages?: Meanings
@@ -59,7 +59,7 @@ export type ListedCrawl = CrawlRow & { readonly pages: number; readonly sealed: 
 export type ListedSnapshot = SnapshotRow & { readonly tags: readonly string[] }
 export type ListedResult = Selectable<ArchiveResultTable> & { readonly url: string }
 
-/** Where a plugin succeeded, newest page first: of one page they are found by the index of its plugins. */
+/** Where a plugin succeeded, newest page first: for one page they are found by the index of its plugins. */
 const succeeded = (plugin: string): Lookup => ({
   ...lookup({ ...results, id: 'snapshot_id', next: 'id' }, { plugin: sql`${plugin}`, status: sql`'succeeded'` }),
   is: (row) => sql`(${of(row, 'plugin')} = ${plugin} and ${of(row, 'status')} is not distinct from 'succeeded')`,
@@ -72,7 +72,7 @@ const listsHost = (urls: RawBuilder<unknown>, host: string) => sql`
     select from string_to_table(lower(${urls}), e'\\n') line where url_host(line) = ${host}))`
 
 const crawls = { table: 'crawl' } as const
-/** What is seen in a crawl's row alone. */
+/** Filters that need only the crawl's row. */
 const ofCrawl = (is: Lookup['is']): Lookup => ({ ...crawls, id: 'id', is })
 
 export const CRAWLS: Listing<ListedCrawl> = {
@@ -104,7 +104,7 @@ export const CRAWLS: Listing<ListedCrawl> = {
           where part.crawl_id = ${of(row, 'id')} and ${listsHost(sql`part.urls`, host)}))`,
       ),
     snapshotId: (id) => ofCrawl((row) => sql`${of(row, 'id')} = (select crawl_id from snapshot where id = ${id})`),
-    // No page after the last one with results has any: those that are queued need not be looked at.
+    // No page after the last one with results has any: queued ones need not be checked.
     plugins: (plugin) => ({
       ...ofCrawl(
         (row) => sql`(
@@ -172,7 +172,7 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
   record: snapshotRecord,
 }
 
-/** These have an index by page (migration 0035). */
+/** Statuses with an index by page (migration 0035). */
 const isByPage = (status: string): boolean => ['failed', 'skipped', 'noresults'].includes(status)
 
 export const RESULTS: Listing<ListedResult> = {

@@ -3,22 +3,22 @@ import { type RawBuilder, sql } from 'kysely'
 /** A part of a statement. */
 export type Fragment = RawBuilder<unknown>
 
-/** Where in the order of ids: the conditions of one. */
+/** A range in the order of ids: the conditions on one. */
 export type Range = (id: Fragment) => readonly Fragment[]
 
-/** From one id on, and below another, where they are given. */
+/** From one id on, and below another, if given. */
 export const rangeOf =
   (from?: string, below?: string): Range =>
   (id) => [...(from ? [sql`${id} >= ${from}::uuid`] : []), ...(below ? [sql`${id} < ${below}::uuid`] : [])]
 
-/** What one value of a filter means: where the rows are that have it. */
+/** One value of a filter: where to find the rows that have it. */
 export interface Lookup {
   readonly table: 'crawl' | 'snapshot' | 'archive_result' | 'snapshot_tag' | 'page_url'
   /** The column of that table that holds the ids of what is listed. */
   readonly id: 'id' | 'snapshot_id'
-  /** Does a row of that table have the value? The row's name in the statement is given. */
+  /** Whether a row of that table has the value. Takes the row's name in the statement. */
   readonly is: (row: string) => Fragment
-  /** A query for the ids of these rows; without it they are found by looking at each. */
+  /** A query for the ids of these rows; without it they are found by checking each. */
   readonly ids?: (range: Range) => Fragment
   /**
    * By `id`: they come newest first, and only those of the range. By `value`: in another order, along an index. Without
@@ -30,11 +30,11 @@ export interface Lookup {
 type LookupOptions = Pick<Lookup, 'table'> & Partial<Pick<Lookup, 'id'>> & { next?: string; isOfPage?: boolean }
 
 /**
- * The rows of a table with these values in the columns that an index begins with. Their ids are asked for with these
- * columns compared as ranges, and in the order of that index, so that the planner has no other way: for an equality,
- * whose rows are in the order of ids alone, it takes a value for frequent, and walks through all rows, newest first.
- * Where a row is found by its id, the columns are compared in a way that no index serves: without statistics the
- * planner reads all that the index has, too.
+ * The rows of a table with these values in the first columns of an index. Their ids are queried with these columns
+ * compared as ranges, and in the order of that index, so that the planner has no other way: for an equality, whose rows
+ * are ordered by id alone, it takes a value for frequent, and walks through all rows, newest first. If a row is found
+ * by its id, the columns are compared in a way that no index serves: without statistics the planner would read the
+ * whole index, too.
  * @param next the column that comes after them in the index
  * @param kept what the index keeps of a column, when that is not the column itself
  * @param isOfPage an index has the rows of a page with these values

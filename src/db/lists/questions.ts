@@ -5,13 +5,13 @@ import type { Filters, Listing, Meanings } from './listings.ts'
 import { all, type Fragment, type Lookup, lookup, type Range, rangeOf } from './lookups.ts'
 import { anyOf, type Filter, type Question } from './walks.ts'
 
-/** A row in a list: what comes after it, older, is asked for. Of a result, whose list may go by page, with its page. */
+/** A row in a list, for requesting the older ones after it. For a result, whose list may go by page, with its page. */
 export interface Place {
   readonly id: string
   readonly snapshot_id?: string
 }
 
-/** What a list asks for, one after another. @param last the last row that is known already */
+/** The queries of a list, one after another. @param last the last row that is known already */
 export function questionsOf<Row extends { readonly id: string }>(
   { table, means, ofPage = [], pages = means, ofPluginAndStatus, statuses }: Listing<Row>,
   { after, before, ...filters }: Partial<Filters>,
@@ -55,9 +55,9 @@ export function questionsOf<Row extends { readonly id: string }>(
     : [{ ...question, below: rest?.pages }]
 }
 
-/** Of the page of the last row there may be more. */
+/** The page of the last row may have more. */
 function afterRow({ id, snapshot_id: page }: Place): { readonly pages: string; readonly is: Fragment } {
-  if (page === undefined) throw new UsageError('a place in a list of results names the page of the result, too')
+  if (page === undefined) throw new UsageError('the cursor of a list of results needs the page of the result, too')
   return { pages: idAfter(page), is: sql`(it.snapshot_id, it.id) < (${page}::uuid, ${id}::uuid)` }
 }
 
@@ -70,14 +70,14 @@ function idAfter(id: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-/** All rows are a source where no filter is one in the order of ids. */
+/** All rows are a source if no filter is one in the order of ids. */
 const withAll = (table: Lookup['table'], sources: readonly Filter[]): readonly Filter[] =>
   sources.some((source) => source.every(({ by }) => by === 'id')) ? sources : [...sources, [lookup({ table }, {})]]
 
 const isFound = (filter: Filter): boolean => filter.every(({ ids }) => ids !== undefined)
 
 const ofResults = { table: 'archive_result', id: 'snapshot_id' } as const
-/** Pages that have results: those that are queued, and come first in a list, need not be looked at. */
+/** Pages that have results: queued ones, which come first in a list, need not be checked. */
 const WITH_RESULTS = lookup(ofResults, {})
 
 /** Pages with results that have earlier ids, in an index of their own (migration 0036). */

@@ -5,13 +5,13 @@ import { all, type Fragment, type Lookup, of, type Range, rangeOf } from './look
 /** A filter: a row matches if it has any of these values. */
 export type Filter = readonly Lookup[]
 
-/** Which ids are asked for. */
+/** The ids that are requested. */
 export interface Question {
   /** Whose ids. */
   readonly table: Lookup['table']
   /** Each has all ids that match, and maybe others. */
   readonly sources: readonly Filter[]
-  /** What is asked of each id that a source has. */
+  /** Conditions on each id that a source has. */
   readonly filters: readonly Filter[]
   /** Only ids from this one on, and below that one. */
   readonly from?: string | undefined
@@ -20,7 +20,7 @@ export interface Question {
   readonly ofPages?: (page: Fragment) => Fragment
 }
 
-/** So many ids of each value are looked at first, ten times as many then, at most this many at a time. */
+/** How many ids of each value are checked first; ten times as many the next time, up to the maximum. */
 const FIRST = 100
 const SECOND = 1_000
 const MOST = 10_000
@@ -28,16 +28,16 @@ const MOST = 10_000
 /** A part of the ids that match. */
 export interface Step {
   readonly ids: Fragment
-  /** Older ids than this one were not looked at yet; undefined: there are none. */
+  /** Ids older than this one were not checked yet; undefined: there are none. */
   readonly reach?: string
-  /** So many ids were looked at for it, at most. */
+  /** How many ids were checked for it, at most. */
   readonly looked: number
 }
 
 /**
- * Queries for the ids that match, newest first, each for older ones than that before. Of the next ids of each source
- * that is in the order of ids, those are looked at that reach back furthest: every other has more there. Any other
- * source is looked at when it has few; parts of URLs, which cost more, are searched for in the second step.
+ * Queries for the ids that match, newest first, each for older ids than the last. Of the next ids of each source that
+ * is ordered by id, those are checked that reach back furthest: every other source has more there. Any other source is
+ * used when it has few; parts of URLs, which cost more, are searched for in the second step.
  */
 export async function* idsInSteps(tx: Database, question: Question): AsyncGenerator<Step> {
   const { sources, filters, from } = question
@@ -66,7 +66,7 @@ export async function* idsInSteps(tx: Database, question: Question): AsyncGenera
   }
 }
 
-/** Back to where a source has at most so many ids of each value; undefined where it has fewer. */
+/** The oldest id of a range in which a source has at most this many ids of each value; undefined if it has fewer. */
 async function reachOf(tx: Database, source: Filter, within: Range, size: number): Promise<string | undefined> {
   const { rows } = await sql<{ id: string }>`
     select id from (${each(source, within, sql`offset ${size - 1} limit 1`)}) at order by id desc limit 1`.execute(tx)
@@ -79,7 +79,7 @@ async function hasFew(tx: Database, source: Filter): Promise<boolean> {
   return rows[0]!.few
 }
 
-/** The result of a search, when that is small. A search costs too much to be made twice. */
+/** The result of a search, if it is small. A search is too expensive to be repeated. */
 async function search(tx: Database, source: Filter): Promise<Filter | undefined> {
   await sql`select set_config('enable_bitmapscan', 'on', true)`.execute(tx)
   const { rows } = await sql<{ ids: string[] | null }>`
@@ -98,7 +98,7 @@ const each = (source: Filter, within: Range, which: Fragment): Fragment =>
     sql` union all `,
   )
 
-/** Those ids of a source, so many of each value at most, that match. */
+/** The matching ids of a source, at most this many per value. */
 function matching({ table, filters, ofPages }: Question, source: Filter, within: Range, size: number): Fragment {
   const others = filters.filter((filter) => filter !== source)
   const isOfRow = ([one]: Filter) => one?.table === table
@@ -115,7 +115,7 @@ function matching({ table, filters, ofPages }: Question, source: Filter, within:
     ) c ${ofRow.length > 0 ? row : sql``} ${rows} where ${all([...ofRow, ...elsewhere])} order by c.id desc, ${id} desc`
 }
 
-/** Whether what has this id matches a filter, as a row of another table says. */
+/** Whether the row with this id matches a filter, according to another table. */
 function holds(filter: Filter, id: Fragment): Fragment {
   const [{ table, id: column }] = filter as readonly [Lookup]
   return sql`(

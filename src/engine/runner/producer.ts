@@ -56,10 +56,10 @@ export class Producer {
   readonly #shared: Shared
   readonly #concurrency: number
   readonly #pace = new Pace()
-  /** Claims under way, and the rows that they may return. */
+  /** Claims in progress, and the rows that they may return. */
   #claims = 0
   #asked = 0
-  /** The queue seems long: two claims may be under way at once. */
+  /** The queue seems long: two claims may be in progress at once. */
   #isLong = false
   #isNews = false
 
@@ -89,7 +89,7 @@ export class Producer {
   }
 
   /**
-   * How many rows it may claim: none while outcomes pile up because of a slow database. Of many slots, one half is
+   * How many rows it may claim: none while outcomes pile up because of a slow database. With many slots, one half is
    * claimed while the other is at work; few are claimed together.
    */
   get claimable(): number {

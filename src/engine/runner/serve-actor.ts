@@ -10,7 +10,7 @@ const ORPHAN_MS = 5_000
  * pool is gone: an actor never outlives its pool. Throws TypeError in a process that no pool has started.
  */
 export async function serveActor(make: (launch: Launch) => Loop | Promise<Loop>): Promise<never> {
-  // No setting: what the pool says to its actor.
+  // Not a setting: the pool's message to its actor.
   const text = process.env[LAUNCH_ENV]
   if (text === undefined || !process.send) throw new TypeError('an actor can only be started by an ActorPool')
   const { owner, with: extra } = JSON.parse(text) as Pick<Launch, 'owner' | 'with'>

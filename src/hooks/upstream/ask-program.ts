@@ -1,15 +1,15 @@
 import { execFile } from 'node:child_process'
 
-/** As whom, with which environment and how long a program is asked something. */
+/** The account, environment and time limit for a question to a program. */
 export interface AskedAs {
   readonly env: Readonly<Record<string, string>>
-  /** What stands before the command to have it run as another account. */
+  /** The prefix that runs the command as another account. */
   readonly become?: readonly string[]
   /** It is killed when it takes longer. */
   readonly withinMs?: number
 }
 
-/** What a program answered. */
+/** The answer of a program. */
 export interface Answer {
   readonly stdout: string
   readonly stderr: string
@@ -17,7 +17,7 @@ export interface Answer {
   readonly isLate: boolean
 }
 
-/** Runs a program for what it prints, up to 1 MiB, without stdin. */
+/** Runs a program for its output, up to 1 MiB, without stdin. */
 export function askProgram(
   abspath: string,
   args: readonly string[],

@@ -17,9 +17,9 @@ export interface Installation {
 }
 
 /**
- * How we install a requirement: a Node module with npm where NODE_MODULES_DIR is, a Python module with pip in a virtual
+ * How to install a requirement: a Node module with npm into NODE_MODULES_DIR, a Python module with pip into a virtual
  * environment where its plugin expects it. Undefined when none of its providers is of these kinds. Throws AppError when
- * what it takes is missing.
+ * the necessary program is missing.
  */
 export function installationOf({ binary, name, tree }: Wanted, settings: Texts): Installation | undefined {
   const provider = providersOf(binary.binproviders).find((one) => NODE_MODULES.has(one) || PYTHON_MODULES.has(one))
@@ -47,7 +47,7 @@ export function installationOf({ binary, name, tree }: Wanted, settings: Texts):
   const environment = join(folder, 'venv')
   const own = join(environment, 'bin', 'python3')
   const pip = [own, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
-  // Debian's pip does not know all that packages ask of it.
+  // Debian's pip lacks some features that packages require.
   const make = isExecutable(own)
     ? []
     : [
@@ -57,17 +57,17 @@ export function installationOf({ binary, name, tree }: Wanted, settings: Texts):
   return { folder, commands: [...make, [...pip, ...packages]] }
 }
 
-/** The path of a program that installs. Throws AppError when there is none. */
+/** The path of an installer. Throws AppError when there is none. */
 export function programOf(name: string, settings: Texts): string {
   const found = findProgram(name, settings['PATH'])
   if (found === undefined) throw new AppError(`${name} not found: install it, and make sure that PATH leads to it`)
   return found
 }
 
-/** Runs the commands; what they print goes to our stderr. Throws AppError when one fails. */
+/** Runs the commands; their output goes to our stderr. Throws AppError when one fails. */
 export async function install({ folder, commands }: Installation, settings: Texts): Promise<void> {
   mkdirSync(folder, { recursive: true })
-  // Their own browsers are large, and ours does as well.
+  // Their own browsers are large, and ours will do.
   const env = { ...settings, PUPPETEER_SKIP_DOWNLOAD: '1', PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1' }
   for (const [file, ...args] of commands) {
     const child = spawn(file!, args, { cwd: folder, env, stdio: ['ignore', 2, 2] })

@@ -17,7 +17,7 @@ export async function versionOf(abspath: string, as: AskedAs): Promise<string> {
   return /\d+(?:\.\d+)+[\w-]*/.exec(`${stdout}\n${stderr}`)?.[0] ?? ''
 }
 
-/** The SHA-256 of a file, in hexadecimal digits; '' for what is none: a pipe may take its place, and never end. */
+/** The SHA-256 of a file, in hexadecimal; '' for anything else: a pipe might take its place, and never end. */
 export async function sha256Of(file: string): Promise<string> {
   const opened = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
@@ -30,7 +30,7 @@ export async function sha256Of(file: string): Promise<string> {
   }
 }
 
-/** Is this version older than that one? Compares number by number; an unknown version is not too old. */
+/** Whether this version is older than that one. Compares number by number; an unknown version is not too old. */
 export function isOlder(version: string, than: string): boolean {
   const numbers = (text: string) => text.split(/[.-]/).map((part) => Number.parseInt(part, 10) || 0)
   if (version === '' || than === '') return false
@@ -47,9 +47,9 @@ const COMMANDS: ReadonlyMap<string, string> = new Map(
     cargo: 'cargo install',
   }),
 )
-/** Browsers, of which the system's own does as well. */
+/** Browsers, for which the system's own will do. */
 const SYSTEM: ReadonlyMap<string, string> = new Map(Object.entries({ linux: 'apt', darwin: 'brew' }))
-/** `plugin install` does what they would do. */
+/** `plugin install` does their work. */
 const OURS = new Set(['npm', 'pnpm', 'yarn', 'bun', 'uv', 'pip'])
 
 /** "wget not found: apt-get install wget", with the command of the first provider that this platform has. */
@@ -65,7 +65,7 @@ export function notFound({ name, plugin, binary }: Omit<Wanted, 'tree'>): string
 
 /**
  * The command of the first provider that this platform has; undefined: none of them has one.
- * @param about names its packages, where those have other names
+ * @param about names its packages, where they have other names
  */
 export function installCommand(
   name: string,

@@ -5,7 +5,7 @@ import { readSetting, type Texts } from '../../base/config.ts'
 import { findProgram, isExecutable } from '../../base/find-program.ts'
 import { asset } from '../../base/package-root.ts'
 
-/** Where what plugins share is installed; abx-dl's place by default, so that both find what either has installed. */
+/** Where shared requirements of plugins are installed; by default abx-dl's place, so that both find each other's. */
 export function libDir(settings: Texts): string {
   const home = settings['HOME'] || homedir()
   const standard =
@@ -15,12 +15,12 @@ export function libDir(settings: Texts): string {
   return resolve(readSetting('ABXPKG_LIB_DIR', settings) ?? join(standard, 'abx', 'lib'))
 }
 
-/** Where the Node modules lie that plugins share. */
+/** The folder of Node modules that plugins share. */
 export function nodeModulesDir(settings: Texts): string {
   return resolve(readSetting('NODE_MODULES_DIR', settings) ?? join(libDir(settings), 'npm', 'node_modules'))
 }
 
-/** Where browser extensions lie. */
+/** The folder of browser extensions. */
 export function extensionsDir(settings: Texts): string {
   return (
     readSetting('CHROMEWEBSTORE_EXTENSIONS_DIR', settings) ?? join(libDir(settings), 'chromewebstore', 'extensions')
@@ -62,7 +62,7 @@ export function pythonFor(tree: string, settings: Texts): string | undefined {
   return places.find(isExecutable) ?? findProgram('python3', settings['PATH'])
 }
 
-/** What the hooks of a plugin tree find beside their settings. */
+/** The environment of a plugin tree's hooks, besides their settings. */
 export function treeEnvironment(tree: string, settings: Texts): Record<string, string | undefined> {
   const modules = nodeModulesDir(settings)
   const standIn = realAbxpkg(settings) ? [] : [asset('bin', 'hooks/upstream/bin')]
@@ -77,7 +77,7 @@ export function treeEnvironment(tree: string, settings: Texts): Record<string, s
   }
 }
 
-/** The parts of a search path, each once; undefined when there is none. */
+/** The parts of a search path, without duplicates; undefined when there is none. */
 export function joinedPaths(...parts: readonly (string | undefined)[]): string | undefined {
   const places = parts.flatMap((part) => part?.split(delimiter) ?? []).filter(Boolean)
   return places.length === 0 ? undefined : [...new Set(places)].join(delimiter)

@@ -9,15 +9,15 @@ import { libDir, OWN_ENVIRONMENT } from './plugin-tree.ts'
 export interface ProviderRules {
   readonly installRoot: string | undefined
   readonly installArgs: readonly string[]
-  /** Where the program lies, when that does not follow from its name. */
+  /** The path of the program, when that does not follow from its name. */
   readonly abspath: string | undefined
   /** Its version, when it cannot tell. */
   readonly version: string | undefined
-  /** May its installation run scripts? */
+  /** Whether its installation may run scripts. */
   readonly runsScripts: boolean
 }
 
-/** The pages that need a program, where not all do: those that no browser saves, or some that the hook knows. */
+/** The pages that need a program, if not all do: those without a browser's copy, or some that the hook knows. */
 export type NeededBy = 'some pages' | 'pages without a browser'
 
 /** A program, or a module, that a plugin's config.json requires. */
@@ -27,13 +27,13 @@ export interface RequiredBinary {
    * program directly.
    */
   readonly setting: string | undefined
-  /** Its name, unless the setting gives another. */
+  /** Its name, unless the setting gives another one. */
   readonly name: string
   readonly binproviders: string
   readonly minVersion: string
-  /** Not every page needs it: its hooks run without it, and say so where they miss it. */
+  /** Not every page needs it: its hooks run without it, and report where they miss it. */
   readonly neededBy?: NeededBy
-  /** What config.json says about single providers. */
+  /** The rules in config.json for single providers. */
   readonly rules: Readonly<Record<string, ProviderRules>>
 }
 
@@ -79,8 +79,8 @@ function rulesOf(rules: unknown, scripts: unknown): ProviderRules {
 }
 
 /**
- * What Python hooks need in a tree that shares ArchiveBox's `base/utils.py`: what that file and the hooks import. No
- * config.json says so, because ArchiveBox installs both as dependencies of the package around the tree.
+ * What Python hooks need in a tree that shares ArchiveBox's `base/utils.py`: the imports of that file and of the hooks.
+ * No config.json lists them, because ArchiveBox installs both as dependencies of the package around the tree.
  */
 export function pythonNeeds(tree: string, hooks: readonly string[]): RequiredBinary[] {
   if (!hooks.some((name) => name.endsWith('.py')) || !existsSync(join(tree, 'base', 'utils.py'))) return []

@@ -11,8 +11,8 @@ import { type Found, mayBeModule, moduleFolders, type Wanted } from './search.ts
 const ANSWER_MS = 15_000
 
 /**
- * Asks those who can tell more than files do: Python for its modules, and the real abxpkg, if there is one.
- * A program that does not answer in time is killed, and nothing is known: throws.
+ * Asks programs that know more than files tell: Python for its modules, and the real abxpkg, if there is one. A program
+ * that does not answer in time is killed, and nothing is known: throws.
  */
 export async function searchByAsking(wanted: Wanted, settings: Texts, as: AskedAs): Promise<Found | undefined> {
   const ask: Ask = async (program, args, more = {}) => {
@@ -24,7 +24,7 @@ export async function searchByAsking(wanted: Wanted, settings: Texts, as: AskedA
   return (await searchPython(wanted, settings, ask)) ?? (await searchAbxpkg(wanted, settings, ask))
 }
 
-/** Asks a program: what it prints when it succeeds. */
+/** Asks a program: its output when it succeeds. */
 type Ask = (program: string, args: readonly string[], env?: Record<string, string>) => Promise<string | undefined>
 
 /** Prints the file and the version of a module. */

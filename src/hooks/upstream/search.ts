@@ -8,14 +8,14 @@ import { needed, type RequiredBinary, rulesFor } from './required-binaries.ts'
 /** What was found: a program, a Node or Python module, or a browser extension. */
 export interface Found {
   readonly abspath: string
-  /** Where it does not come from the program itself. */
+  /** Where it is not known by running the program. */
   readonly version?: string | undefined
 }
 
 /** A requirement of a plugin in this tree. */
 export interface Wanted {
   readonly binary: RequiredBinary
-  /** Its name, under the settings that hold. */
+  /** Its name, according to the settings. */
   readonly name: string
   readonly plugin: string
   readonly tree: string
@@ -25,7 +25,7 @@ export interface Wanted {
 export const NODE_MODULES: ReadonlySet<string> = new Set(['npm', 'pnpm', 'yarn', 'bun'])
 /** Providers of Python modules. */
 export const PYTHON_MODULES: ReadonlySet<string> = new Set(['uv', 'pip'])
-/** They put programs where PATH leads, or into `bin` of their folder in ABXPKG_LIB_DIR. */
+/** They install programs into the PATH, or into `bin` of their folder in ABXPKG_LIB_DIR. */
 const PROGRAMS = new Set(
   ['env', 'apt', 'brew', 'node', 'bash', 'cargo', 'gem', 'goget', 'nix', 'deno', 'puppeteer', 'playwright'].concat(
     [...NODE_MODULES],
@@ -34,7 +34,7 @@ const PROGRAMS = new Set(
 )
 const EXTENSIONS = 'chromewebstore'
 
-/** A hook, as far as it says what it requires. */
+/** The requirements of a hook. */
 interface Requiring extends Pick<Wanted, 'plugin' | 'tree'> {
   readonly binaries: readonly RequiredBinary[]
 }
@@ -55,7 +55,7 @@ export function providersOf(binproviders: string): string[] {
     .filter(Boolean)
 }
 
-/** Can we tell what this provider has? */
+/** Whether we can tell what this provider has. */
 export function isSearchable(provider: string): boolean {
   return provider === '*' || provider === EXTENSIONS || PROGRAMS.has(provider)
 }
@@ -86,7 +86,7 @@ function moduleIn(wanted: Omit<Wanted, 'plugin'>, settings: Texts): Found | unde
   return undefined
 }
 
-/** Where a Python module may lie, beside the interpreter's own places. */
+/** The folders where a Python module may be, besides the interpreter's own. */
 export function moduleFolders({ binary, name, tree }: Omit<Wanted, 'plugin'>, settings: Texts): string[] {
   const provider = moduleProvider(binary, name) ?? ''
   const { installRoot } = rulesFor(binary, provider, settings)
@@ -128,7 +128,7 @@ function searchProvider(binary: RequiredBinary, provider: string, name: string, 
   return manifest ? { abspath: manifest, version: version ?? versionIn(manifest) } : undefined
 }
 
-/** May this be a Python module? What a setting names is a program. */
+/** Whether this may be a Python module. One that a setting names is a program. */
 export function mayBeModule({ binary, name }: Pick<Wanted, 'binary' | 'name'>): boolean {
   return binary.setting === undefined && moduleProvider(binary, name) !== undefined
 }
@@ -161,13 +161,13 @@ function textOf(file: string): string {
   }
 }
 
-/** NODE_PATH and PYTHONPATH with which the modules among these paths are found. */
+/** NODE_PATH and PYTHONPATH for finding the modules among these paths. */
 export function searchPaths(abspaths: readonly string[], settings: Texts): Texts {
   const within = (folder: string) => (path: string) => {
     const end = path.indexOf(`/${folder}/`)
     return end === -1 ? [] : [path.slice(0, end + folder.length + 1)]
   }
-  // Only what was installed for plugins: the modules of an interpreter are for that one alone.
+  // Only what was installed for plugins: an interpreter's own modules are for that one alone.
   const installed = abspaths.filter((path) => path.startsWith(`${libDir(settings)}/`))
   return {
     NODE_PATH: joinedPaths(settings['NODE_PATH'], ...abspaths.flatMap(within('node_modules'))),

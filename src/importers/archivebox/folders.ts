@@ -1,4 +1,4 @@
-/** What the place of a snapshot's files is made of. */
+/** The parts of the path of a snapshot's files. */
 interface Placed {
   readonly id: string
   readonly url: string
@@ -7,7 +7,7 @@ interface Placed {
   readonly bookmarkedAt: Date
 }
 
-/** Where the files of a snapshot may lie: by user, day and host since 0.9, by its timestamp before. */
+/** The folders that may have the files of a snapshot: by user, day and host since 0.9, by its timestamp before. */
 export function foldersOf({ id, url, timestamp, user, bookmarkedAt }: Placed): string[] {
   const legacy = `archive/${timestamp}`
   if (user === null || user === undefined) return [legacy]
@@ -26,7 +26,7 @@ function hostOf(text: string): string {
   return url.port ? `${url.hostname}_${url.port}` : url.hostname
 }
 
-/** The plugins of files that lay side by side before 0.9, by their names. */
+/** The plugins of files that were side by side before 0.9, by their names. */
 const LEGACY: ReadonlyMap<string, string> = new Map(
   Object.entries({
     'singlefile.html': 'singlefile',
@@ -57,7 +57,7 @@ export function placeOf(name: string, isFolder: boolean, isLegacy: boolean): str
   return isFolder ? plugin : `${plugin}/${name}`
 }
 
-/** What an extractor is called as a plugin. */
+/** The plugin name of an extractor. */
 export function pluginOf(extractor: string): string {
   return extractor === 'archive_org' ? 'archivedotorg' : extractor.replaceAll(/[^\w-]/g, '_')
 }

@@ -7,7 +7,7 @@ import { type SourceResult, type SourceSnapshot, UNKNOWN_TIME } from './snapshot
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Of a snapshot's index; it is read as a whole. */
+/** The largest index of a snapshot; it is read as a whole. */
 const MAX_BYTES = 64 * 1024 * 1024
 
 /** Each snapshot's own index: records since 0.9, one document before. */
@@ -16,7 +16,7 @@ const INDEXES = ['archive/users/*/snapshots/*/*/*/index.jsonl', 'archive/*/index
 /**
  * The snapshots of a collection that lost its `index.sqlite3`, from the indexes beside their files.
  * @param folder its real path
- * @param leave told what cannot be read
+ * @param leave is told what cannot be read
  */
 export function* fromFiles(folder: string, leave: (what: string) => void): Generator<SourceSnapshot> {
   for (const pattern of INDEXES) {

@@ -7,8 +7,8 @@ import { type SourceResult, type SourceSnapshot, UNKNOWN_TIME } from './snapshot
 type Row = Readonly<Record<string, string | number | null>>
 
 /**
- * The snapshots in a collection's `index.sqlite3`, of 0.7 to 0.9, crawl by crawl. Throws an Error when it is none. What
- * a stranger's database keeps SQLite busy with cannot be interrupted: `read-index.ts` reads it in a process of its own.
+ * The snapshots in a collection's `index.sqlite3`, of 0.7 to 0.9, crawl by crawl. Throws an Error when it is none. An
+ * untrusted database may keep SQLite busy without end: so `read-index.ts` reads it in a separate process.
  */
 export function* fromIndex(file: string): Generator<SourceSnapshot> {
   const db = copyOfSqlite(file)
@@ -19,7 +19,7 @@ export function* fromIndex(file: string): Generator<SourceSnapshot> {
   }
 }
 
-/** A view of that name could be anything. */
+/** Throws when there is no such table; a view of that name could be anything. */
 function mustHave(db: DatabaseSync, table: string): void {
   if (columnsOf(db, table).size === 0) throw new Error(`it has no table ${table}`)
 }

@@ -1,4 +1,4 @@
-// Reads a collection's index for read-index.ts: one snapshot a line, as JSON; of one that is too large only its id.
+// Reads a collection's index for read-index.ts: one snapshot per line, as JSON; only the id of one that is too large.
 import { writeFileSync } from 'node:fs'
 import { messageOf } from '../../base/errors.ts'
 import { showSourceLines } from '../../base/start/source-lines.ts'

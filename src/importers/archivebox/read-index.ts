@@ -7,15 +7,15 @@ import type { SourceResult, SourceSnapshot } from './snapshot.ts'
 
 type ReadableChild = ChildProcessByStdio<null, Readable, Readable>
 
-/** A copy of the index is made and sorted first. */
+/** How long it may be silent: it copies and sorts the index first. */
 const SILENT_MS = 120_000
-/** Of a processor core: a reader whose program was killed has an end, too, whatever SQLite is busy with. */
+/** The most CPU time: so a reader whose program was killed ends, too, whatever keeps SQLite busy. */
 const MOST_SECONDS = 3_600
 
 /**
- * The snapshots in a collection's `index.sqlite3`, which a process of its own reads: when it has nothing to say for
- * `silentMs`, it is killed. Throws an Error then, and for a database that is no index.
- * @param leave told what cannot be read, and why
+ * The snapshots in a collection's `index.sqlite3`, read by a separate process, which is killed when it is silent for
+ * `silentMs`. Throws an Error then, and for a database that is no index.
+ * @param leave is told what cannot be read, and why
  */
 export async function* readIndex(
   file: string,
@@ -39,10 +39,10 @@ export async function* readIndex(
   }
 }
 
-/** What a process writes. Throws an Error when it is silent for so long while somebody waits, or fails. */
+/** The output of a process. Throws an Error when it is silent for this long while somebody waits, or fails. */
 async function* outputOf(child: ReadableChild, silentMs: number): AsyncGenerator<string> {
   const ended = once(child, 'close') as Promise<[number | null]>
-  ended.catch(() => {}) // It may not even begin: that is thrown below.
+  ended.catch(() => {}) // It may not even start: that is thrown below.
   let words = ''
   child.stderr.setEncoding('utf8').on('data', (piece: string) => {
     words = (words + piece).slice(-1_000)

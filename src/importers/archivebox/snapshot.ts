@@ -1,4 +1,4 @@
-/** Always the same, as ids are made from it: a snapshot without a date is found again, too. */
+/** Always the same, since ids are made from it: so a snapshot without a date is recognised, too. */
 export const UNKNOWN_TIME = new Date(0)
 
 /** A snapshot as a collection of ArchiveBox has it. */
@@ -12,9 +12,9 @@ export interface SourceSnapshot {
   readonly notes: string
   readonly depth: number
   readonly bookmarkedAt: Date
-  /** When it was archived last, as far as is known. */
+  /** When it was last archived, as far as known. */
   readonly savedAt: Date | undefined
-  /** Where its files may lie, relative to the collection, likeliest first. */
+  /** The folders that may have its files, relative to the collection, the likeliest first. */
   readonly folders: readonly string[]
   readonly results: readonly SourceResult[]
 }

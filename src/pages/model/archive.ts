@@ -16,7 +16,7 @@ export interface ArchivePage {
 export interface ArchiveCrawl extends NamedCrawl, Kept {
   readonly status: WorkStatus
   readonly createdAt: Date
-  /** How many of its pages came to an end; and of these, in which way. */
+  /** How many of its pages are finished, and with which outcomes. */
   readonly sealed: number
   readonly partial: number
   readonly failed: number

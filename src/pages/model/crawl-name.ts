@@ -1,20 +1,20 @@
 import { isVisible } from '../../base/words.ts'
 
-/** What is known of what was added as a crawl. */
+/** What names a crawl. */
 export interface NamedCrawl {
   readonly label: string
   /** The first of its URLs; there may be a million. */
   readonly urls: readonly string[]
   readonly urlsTotal: number
-  /** The title of its first page, when it has one by now. */
+  /** The title of its first page, if it has one by now. */
   readonly firstTitle: string | null
   /** How many pages it has; more than its list when it follows links. */
   readonly pages: number
 }
 
 /**
- * What people call a crawl: its label; of one page its title, else where it is; of more the host (or hosts), which
- * stand for them better than any one of them, and how many they are.
+ * The name of a crawl for users: its label; for one page its title, else its URL; for several the host (or hosts),
+ * which stand for them better than any single one, and their number.
  */
 export function crawlName(crawl: NamedCrawl): string {
   if (isVisible(crawl.label)) return crawl.label

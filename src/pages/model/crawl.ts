@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { CRAWL_WACZ } from '../../base/wacz/crawl-wacz.ts'
+import { CRAWL_WACZ } from '../../base/crawl-wacz.ts'
 import { crawlProgress } from '../../db/crawl-progress.ts'
 import { crawlFacts } from '../../db/crawl-summaries.ts'
 import { type CrawlRow, crawlById } from '../../db/crawls.ts'
@@ -13,15 +13,15 @@ import type { Kept } from './snapshot.ts'
 export interface CrawlPage extends NamedCrawl, Kept {
   readonly tags: readonly string[]
   readonly status: WorkStatus
-  /** What there is to say of its end. */
+  /** A message about its end. */
   readonly message: string
   readonly maxDepth: number
   readonly createdAt: Date
-  /** When we looked. */
+  /** When its data was read. */
   readonly writtenAt: Date
   /** How many of its pages are in which state. */
   readonly counts: CrawlCounts
-  /** Seconds to its end, as far as its pace tells; null when that would be a guess. */
+  /** Seconds to its end, estimated from its pace; null when that would be a guess. */
   readonly secondsLeft: number | null
   /** One file that replays all of its pages, relative to its folder; undefined: there is none. */
   readonly wacz: string | undefined
@@ -32,8 +32,8 @@ export interface CrawlPage extends NamedCrawl, Kept {
 export type CrawlCounts = Readonly<Record<Exclude<WorkStatus, 'sealed'> | Outcome, number>>
 
 /**
- * What the page of a crawl shows.
- * @param known its row, if it need not be asked for
+ * The content of a crawl's page.
+ * @param known its row, if it need not be read
  * @returns undefined: it was deleted
  */
 export async function readCrawlPage(

@@ -8,7 +8,7 @@ import type { IndexEntry } from './index-entry.ts'
 const TEXT_CHARS = 300
 
 /**
- * What a list of pages shows and searches of one.
+ * What a list of pages shows of one page, and searches in it.
  * @param number its number in the index
  */
 export function entryOf(
@@ -42,7 +42,7 @@ export function entryOf(
 
 const firstOf = (paths: readonly string[]): string => paths.find((path) => path !== '') ?? ''
 
-/** The beginning of a page's text, of what shows it best. */
+/** The beginning of a page's text, from the output that shows it best. */
 function beginningOf(folder: string, meanings: Meanings): string {
   return firstOf(meanings.with('text').map(([plugin, file]) => beginning(join(folder, plugin, file))))
 }

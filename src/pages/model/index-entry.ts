@@ -7,7 +7,7 @@ export interface IndexEntry {
   readonly tags: readonly string[]
   readonly cause: string | null
   readonly httpStatus: number | null
-  /** Of its folder, relative to the top of the archive. */
+  /** The path of its folder, relative to the top of the archive. */
   readonly path: string
   /** Relative to its folder; empty: none. */
   readonly icon: string

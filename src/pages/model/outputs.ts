@@ -3,10 +3,10 @@ import type { Group, Makes, Meanings } from '../../base/makes.ts'
 import { own } from '../../base/own.ts'
 import type { OutputFile, ResultStatus } from '../../db/tables.ts'
 
-/** How a file is shown; `source`: a document of which only the text is; `file`: not at all. */
+/** How a file is shown; `source`: a document, shown as text only; `file`: not at all. */
 export type Shown = 'html' | 'source' | 'pdf' | 'image' | 'video' | 'audio' | 'text' | 'file'
 
-/** One thing that was made of a page, by its main file. */
+/** One output of a page, by its main file. */
 export interface Output {
   readonly plugin: string
   readonly group: Group
@@ -18,9 +18,9 @@ export interface Output {
   readonly files: number
   /** A small picture of it, relative to the folder of the page. */
   readonly thumbnail?: string
-  /** Its HTML loads nothing from anywhere, and says so. */
+  /** Its HTML loads nothing from anywhere, and declares so. */
   readonly isClosed: boolean
-  /** Is it the icon of the site? */
+  /** Whether it is the icon of the site. */
   readonly isIcon: boolean
   /** The hook that made it failed: this is what there was until then. */
   readonly isPart: boolean
@@ -29,27 +29,27 @@ export interface Output {
 interface Made {
   readonly plugin: string
   readonly status: ResultStatus
-  /** The main file by the hook's own word, when it is one. */
+  /** The main file as the hook itself names it, if it is one. */
   readonly output: string
   readonly files: Readonly<Record<string, OutputFile>>
 }
 
-/** What the hooks of one plugin made together. */
+/** The output of all hooks of one plugin. */
 interface Plugin extends Omit<Made, 'status'> {
   /** Files of hooks that failed. */
   readonly parts: readonly string[]
 }
 
-/** Files that are the point of their plugin's output where it does not say so, most telling first. */
+/** Main files of plugins that do not name one, the most telling first. */
 const MAIN_FILES = ['singlefile.html', 'output.html', 'content.html', 'output.pdf', 'screenshot.png', 'title.txt']
 
 const THUMBNAIL = 'thumbnail.webp'
 
-/** What was made of a page, group by group, the best of each first. */
+/** The outputs of a page, group by group, the best of each first. */
 export function outputsOf(results: readonly Made[], meanings: Meanings): Output[] {
   const byPlugin = new Map<string, Plugin>()
   for (const { plugin, status, output, files: all } of results) {
-    // Of a foreign backup any file of ours may be named, and would be packed into the page.
+    // A foreign backup may name any file of ours, which would be packed into the page.
     const files = Object.fromEntries(Object.entries(all).filter(([file]) => !leadsOut(`${plugin}/${file}`)))
     if (Object.keys(files).length === 0) continue
     const before = byPlugin.get(plugin)
@@ -66,13 +66,13 @@ export function outputsOf(results: readonly Made[], meanings: Meanings): Output[
     .sort((a, b) => rank(a) - rank(b) || (a.plugin < b.plugin ? -1 : 1))
 }
 
-/** The one to begin with, one that can be shown if there is any; undefined when nothing of the page was kept. */
+/** The output to begin with, preferably one that can be shown; undefined when nothing of the page was kept. */
 export function bestOf<T extends Output>(outputs: readonly T[]): T | undefined {
   const copies = outputs.filter(({ group }) => group !== 'data')
   return copies.find(({ shown }) => shown !== 'file') ?? copies[0]
 }
 
-/** How many copies are shown by a picture of them; the others by their names. */
+/** How many copies are shown by a picture; the others by their names. */
 const MOST_CARDS = 6
 
 /** The copies that people look for: the best of each kind, all pictures and media, and what replays. */
@@ -82,9 +82,12 @@ export function cardsOf<T extends Output>(outputs: readonly T[]): T[] {
     (output, at) =>
       output.group === 'picture' || output.group === 'media' || (output.group !== 'data' && isFirst(output, at)),
   )
-  const replay = outputs.filter(({ plugin }) => plugin === 'wacz')
-  return [...copies.slice(0, MOST_CARDS - replay.length), ...replay]
+  const replay = outputs.filter(isPackage)
+  return [...copies.filter((output) => !isPackage(output)).slice(0, MOST_CARDS - replay.length), ...replay]
 }
+
+/** Is it a recording of the page in one file, which is replayed? */
+export const isPackage = ({ path }: Pick<Output, 'path'>): boolean => /\.wacz$/i.test(path)
 
 function outputOf({ plugin, output, files, parts }: Plugin, makes: Makes): Output {
   const entries = Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))
@@ -111,7 +114,7 @@ function outputOf({ plugin, output, files, parts }: Plugin, makes: Makes): Outpu
   }
 }
 
-/** Where something is shown of which nobody says it. */
+/** The group of an output whose plugin does not declare one. */
 function groupOf(shown: Shown, makes: Makes): Group {
   if (shown === 'video' || shown === 'audio') return 'media'
   if (shown === 'image' || shown === 'pdf') return 'picture'
@@ -119,9 +122,9 @@ function groupOf(shown: Shown, makes: Makes): Group {
 }
 
 /**
- * By its type, and by its name: from the disk a browser goes by that. What one of the two makes a document of is none
- * of the others: only a PDF is shown outside of a sandbox. XML may name styles, pictures and scripts anywhere: its text
- * is shown.
+ * By its type, and by its name, which browsers go by for files on disk. If either makes it a document, it is shown as
+ * nothing else: only a PDF is shown outside of a sandbox. XML may refer to styles, pictures and scripts anywhere: it is
+ * shown as text.
  */
 function shownAs(path: string, { mimetype }: OutputFile): Shown {
   const type = mimetype.split(';', 1)[0]!.trim().toLowerCase()

@@ -29,17 +29,19 @@ export interface SnapshotPage extends Kept {
   readonly outcome: Outcome | null
   readonly cause: string | null
   readonly httpStatus: number | null
-  /** When it came to its end; of one that was only listed, when that was. */
+  /** When it was sealed; if it was only listed, when that happened. */
   readonly sealedAt: Date
   readonly depth: number
   readonly tags: readonly string[]
-  /** What whoever bookmarked it wrote about it, and when that was. */
+  /** The note of whoever bookmarked it, and when that was. */
   readonly notes: string | null
   readonly bookmarkedAt: Date | null
-  /** Are there other copies of its URL? */
+  /** Whether there are other copies of its URL. */
   readonly isCopied: boolean
-  /** What was made of it, the best first. */
+  /** Its outputs, the best first. */
   readonly outputs: readonly Output[]
+  /** The file with the hashes of these, in the folder of the page; undefined: none were made. */
+  readonly hashes: string | undefined
   /** In the order of their hooks; attempts of one hook one after the other. */
   readonly results: readonly SnapshotPageResult[]
 }
@@ -53,25 +55,25 @@ export interface SnapshotPageResult {
   readonly files: Readonly<Record<string, OutputFile>>
   readonly startedAt: Date | null
   readonly endedAt: Date | null
-  /** What it printed, by what it is, relative to the folder of the page. */
+  /** Its output files, by kind, relative to the folder of the page. */
   readonly logs: Readonly<Record<string, string>>
 }
 
-/** What the database says of a snapshot. */
+/** The rows of a snapshot in the database. */
 export interface SnapshotRows {
   readonly snapshot: SnapshotRow
   /** The folder of its crawl. */
   readonly crawlDir: string
   /** In the order of their hooks. */
   readonly results: readonly ResultOfPage[]
-  /** Are there other copies of its URL? */
+  /** Whether there are other copies of its URL. */
   readonly isCopied: boolean
   readonly tags: readonly string[]
   /** What plugins make. */
   readonly meanings: Meanings
 }
 
-/** Asks the database for what is not known of a snapshot. Undefined: it was deleted. */
+/** Reads from the database what is not known of a snapshot. Undefined: it was deleted. */
 export async function snapshotRows(
   { db }: Pick<Home, 'db'>,
   id: string,
@@ -90,7 +92,7 @@ export async function snapshotRows(
   }
 }
 
-/** What the page of a snapshot shows, by its rows and its logs. Throws when a row of an older program is none. */
+/** The content of a snapshot's page, from its rows and its logs. Throws when a row of an older program is invalid. */
 export function snapshotPageOf({ dataDir }: Pick<Home, 'dataDir'>, rows: SnapshotRows): SnapshotPage {
   const { snapshot, results } = rows
   const dir = join(dataDir, snapshot.output_dir)
@@ -116,6 +118,10 @@ export function snapshotPageOf({ dataDir }: Pick<Home, 'dataDir'>, rows: Snapsho
       results.map((row) => ({ ...row, output: row.output_str, files: row.output_files })),
       rows.meanings,
     ),
+    hashes: rows.meanings
+      .with('hashes')
+      .filter(([plugin, file]) => results.some((row) => row.plugin === plugin && Object.hasOwn(row.output_files, file)))
+      .map(([plugin, file]) => `${plugin}/${file}`)[0],
     results: results.map((row) => ({
       plugin: row.plugin,
       hookName: row.hook_name,
@@ -134,7 +140,7 @@ export function snapshotPageOf({ dataDir }: Pick<Home, 'dataDir'>, rows: Snapsho
 function logsIn(dir: string): ReadonlySet<string> {
   const folder = join(dir, '.logs')
   const entries = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []
-  // Earlier versions had a folder for each plugin.
+  // Earlier versions had a folder per plugin.
   const paths = entries.flatMap((entry) =>
     entry.isDirectory() ? readdirSync(join(folder, entry.name)).map((name) => `${entry.name}/${name}`) : [entry.name],
   )

@@ -1,4 +1,4 @@
-/** A copy of the same URL: when it was made, how that went, and where it lies. */
+/** A copy of the same URL: when it was made, its outcome, and its path. */
 export type Copy = readonly [at: string, outcome: string, path: string]
 
 declare global {
@@ -16,7 +16,7 @@ export const arrivals = {
   onChunk: (_chunk: number) => {},
 }
 
-/** Takes in what arrives from now on. */
+/** Handles everything that arrives from now on. */
 export function takeArrivals(): void {
   window.pages = (chunk, text) => {
     arrivals.chunks.set(chunk, text)

@@ -4,9 +4,9 @@ import type { Choice, Controls } from './controls.ts'
 import { draw, make, need } from './dom.ts'
 import type { Entry } from './entry.ts'
 
-/** Values of a filter that are offered. */
+/** How many values of a filter are offered. */
 const MOST = 500
-/** Causes that are seen at once, and those behind a click. */
+/** How many causes are shown at once; the others open by a click. */
 const LISTED = 6
 const FOLDED = 200
 
@@ -16,7 +16,7 @@ type Tallied = readonly [value: string, pages: number]
 /** How often pages have each value of the filters. */
 class Tallies {
   readonly of: Readonly<Record<Choice, Tally>> = { host: new Map(), tag: new Map(), cause: new Map() }
-  /** Causes that left no copy of some page. */
+  /** Causes that left some page without a copy. */
   readonly fatal = new Set<string>()
 
   constructor(entries: readonly Entry[]) {
@@ -28,7 +28,7 @@ class Tallies {
     }
   }
 
-  /** The values of most pages first. */
+  /** The values, the most frequent first. */
   ranked(choice: Choice): Tallied[] {
     return [...this.of[choice]].sort(([, a], [, b]) => b - a)
   }
@@ -40,7 +40,7 @@ class Tallies {
 }
 
 /**
- * Fills in the values that filters offer, and for a crawl what failed, and why: a click shows the pages.
+ * Fills in the values that filters offer, and for a crawl its failures with their causes: a click shows the pages.
  * @param changed is called when a cause was chosen
  */
 export function fillChoices(

@@ -1,13 +1,13 @@
 import { bytesOf, textOf } from './encoding.ts'
 
 const NOWHERE = 'data:,'
-/** An address behind which a comma stands, or one with words about it. No place of it is tried again. */
+/** An address before a comma, or one with a descriptor. No position is matched twice. */
 const CANDIDATE = /[^\s,]\S*,(?=\s|$)|[^\s,]\S*[^,]*/g
 
 /**
- * An address in a copy: of a file in the folder of this page, of a place in the copy, or of nothing. On some systems a
- * file has a host (`file://host/share`), which is asked for it.
- * @param isSheet of a style sheet: what it asks for would be read by nobody
+ * A safe address in a copy: of a file in the folder of this page, of a place in the copy, or of nothing. On some
+ * systems a file has a host (`file://host/share`), which would be contacted.
+ * @param isSheet of a style sheet: nobody would rewrite its requests
  */
 export function closedAddress(address: string, base: string, isSheet = false): string {
   const text = address.trim()
@@ -17,7 +17,7 @@ export function closedAddress(address: string, base: string, isSheet = false): s
   return isInside ? address : NOWHERE
 }
 
-/** A list of pictures to choose from. */
+/** A `srcset` list. */
 export function closedCandidates(list: string, base: string): string {
   return list.replace(CANDIDATE, (candidate) => {
     // A comma at the end of its address would end it.
@@ -26,7 +26,7 @@ export function closedCandidates(list: string, base: string): string {
   })
 }
 
-/** The text of a style sheet that is its own address. */
+/** The text of a style sheet in its own address. */
 export function sheetIn(address: string): string {
   const [, type = '', text] = /^\s*data:([^,]*),([\s\S]*)$/i.exec(address) ?? []
   if (text === undefined) return ''
@@ -34,6 +34,6 @@ export function sheetIn(address: string): string {
     const plain = decodeURIComponent(text)
     return /;\s*base64\s*$/i.test(type) ? textOf(bytesOf(plain)) : plain
   } catch {
-    return '' // No text in any code that we know.
+    return '' // In no encoding that we know.
   }
 }

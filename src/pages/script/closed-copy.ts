@@ -3,8 +3,8 @@ import { closedCss } from './closed-css.ts'
 import { make } from './dom.ts'
 
 /**
- * What a copy may load: files beside it. The frame that shows it is ruled by the policy of this page, too; this one
- * keeps frames of its own from it.
+ * What a copy may load: files beside it. The policy of this page also controls the frame that shows it; this one keeps
+ * it from having frames of its own.
  */
 const COPY_POLICY =
   "default-src 'none'; img-src 'self' file: data:; media-src 'self' file: data:; font-src 'self' file: data:; " +
@@ -12,15 +12,15 @@ const COPY_POLICY =
 const NOT_SHOWN =
   'script, base, meta[http-equiv], iframe, frame, object, embed, applet, bgsound, portal, fencedframe, ' +
   'link:not([rel~="stylesheet" i]), [attributeName*="href" i], [attributename*="href" i]'
-/** Attributes that are an address, those that are CSS, and those that send, run or take the focus. */
+/** Attributes with an address, those with CSS, and those that send, run or take the focus. */
 const ADDRESSES =
   /^(?:xlink:)?(?:href|src|poster|background|data|(?:form)?action|cite|longdesc|lowsrc|dynsrc|icon|manifest|profile)$/i
 const STYLED = /^(?:style|fill|stroke|filter|mask|clip-path|cursor|marker(?:-\w+)?|from|to|by|values)$/i
 const SENDS = /^(?:on|ping$|attributionsrc$|autofocus$|nonce$|srcdoc$|imagesrcset$)/i
-/** Text may become markup when it is read again: more rounds than this are a text that wants that. */
+/** Text may become markup when it is parsed again: a text that needs more rounds than this is an attack. */
 const ROUNDS = 6
 
-/** Reads a property of an element or document, which elements with names may stand before. */
+/** Reads a property of an element or document safely: elements with names could shadow it. */
 function reader<Of extends object, Name extends keyof Of>(of: { readonly prototype: Of }, name: Name) {
   const get = Object.getOwnPropertyDescriptor(of.prototype, name)?.get
   if (!get) throw new Error(`no property ${String(name)} can be read`)
@@ -33,8 +33,8 @@ const headOf = reader(Document, 'head')
 const doctypeOf = reader(Document, 'doctype')
 
 /**
- * A page that loads, follows and asks nothing: its policy, and nothing in it that a policy does not rule. Text may
- * become markup when it is read again: it is, until two rounds agree.
+ * A page that loads, navigates and requests nothing: it has its policy, and nothing that a policy does not control.
+ * Text may become markup when it is parsed again: so it is, until two rounds agree.
  * @param href of the copy
  */
 export function closedCopy(text: string, href: string): string {
@@ -54,16 +54,16 @@ export function closedCopy(text: string, href: string): string {
   return asSource(rootOf(new DOMParser().parseFromString(written, 'text/html')).textContent)
 }
 
-/** A text as it is. */
+/** A text, shown as source. */
 export const asSource = (text: string): string => make('pre', {}, text).outerHTML
 
-/** Takes out what no policy rules, and what leads out of the folder; also of templates, which may be shadow roots. */
+/** Removes what no policy controls, and what leads out of the folder; also in templates, which may be shadow roots. */
 function shut(root: Element | DocumentFragment, base: string): void {
   for (const element of root.querySelectorAll(NOT_SHOWN)) element.remove()
   for (const link of root.querySelectorAll('link')) {
     const [address, media] = [link.getAttribute('href') ?? '', link.getAttribute('media') ?? '']
     if (/alternate/i.test(link.getAttribute('rel') ?? '')) link.remove()
-    // What a style sheet in an address asks for would be read by nobody.
+    // Nobody would rewrite the requests of a style sheet in an address.
     else if (/^\s*data:/i.test(address)) link.replaceWith(make('style', { media }, sheetIn(address)))
     else link.setAttribute('rel', 'stylesheet')
   }
@@ -83,14 +83,14 @@ function shut(root: Element | DocumentFragment, base: string): void {
   }
 }
 
-/** Where a link leads: to a place in the copy, or nowhere. */
+/** The target of a link: a place in the copy, or nothing. */
 function lead(link: Element): void {
   const target = (link.getAttribute('href') ?? '').trim()
   for (const name of ['accesskey', 'xlink:href']) link.removeAttribute(name)
-  // With a base, a place in this page would be one in a folder.
+  // With a base, a place in this page would become one in a folder.
   if (target.startsWith('#')) link.setAttribute('href', `about:srcdoc${target}`)
   else if (target !== '' && !target.startsWith('about:srcdoc#')) {
-    // It looks like a link, and leads nowhere.
+    // It looks like a link, but leads nowhere.
     if (target !== 'about:invalid')
       link.setAttribute('style', `${link.getAttribute('style') ?? ''};pointer-events:none!important`)
     link.setAttribute('href', 'about:invalid')

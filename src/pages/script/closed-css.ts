@@ -2,9 +2,9 @@ import { closedAddress } from './closed-address.ts'
 
 const NAME = String.raw`(?:[-\w\u0080-\uffff]|\\(?:[\da-f]{1,6}\s?|[^\n\r\f\da-f]))+`
 const QUOTED = String.raw`"(?:\\[\s\S]|[^"\\\n\r\f])*"?|'(?:\\[\s\S]|[^'\\\n\r\f])*'?`
-/** Of a comment, a string, a name and whether something stands in its parentheses; or one character. */
+/** A comment, a string, a name and whether its parentheses contain something; or one character. */
 const TOKEN = new RegExp(String.raw`/\*[\s\S]*?(?:\*/|$)|(${QUOTED})|(@?${NAME})(\()?|[\s\S]`, 'gi')
-// What stands in (?=()) is not tried in parts.
+// The part in (?=()) is matched as a whole, without backtracking.
 const BARE = /(?=(\s*))\1(?=((?:\\[\s\S]|[^"'()\\\s])*))\2\s*(?:\)|$)/y
 const BROKEN = /(?:\\[\s\S]|[^)\\])*\)?/y
 const ESCAPE = /\\(?:([\da-f]{1,6})(?:\r\n|\s)?|(?:\r\n|[\n\r\f])|([\s\S]))/gi
@@ -19,7 +19,7 @@ const plain = (css: string): string =>
 const quoted = (text: string): string =>
   `"${text.replace(/["\\\n\r\f<]/g, (char) => `\\${char.charCodeAt(0).toString(16)} `)}"`
 
-/** CSS whose addresses are closed ones, read by its tokens. */
+/** CSS with safe addresses, read by its tokens. */
 export function closedCss(css: string, base: string): string {
   if (!/[\\@(]/.test(css)) return css
   const open: string[] = []

@@ -1,7 +1,7 @@
 import { keepHash, need } from './dom.ts'
 import type { Entry } from './entry.ts'
 
-/** What the list is narrowed to. */
+/** The filters of the list. */
 export interface Filters {
   /** In lower case. */
   readonly terms: readonly string[]
@@ -45,14 +45,14 @@ export class Controls {
     }
   }
 
-  /** Has the address say what is asked for. */
+  /** Writes the filters to the address. */
   keep(): void {
     const asked = new URLSearchParams()
     for (const [name, value] of new FormData(this.form)) if (value !== '') asked.set(name, String(value))
     keepHash(String(asked))
   }
 
-  /** Asks for what the address says. */
+  /** Reads the filters from the address. */
   restore(): void {
     const asked = new URLSearchParams(location.hash.slice(1))
     for (const control of this.form.elements) {
@@ -67,15 +67,15 @@ export class Controls {
   }
 }
 
-/** Is the list narrowed by more than words and an outcome? */
+/** Whether there are filters besides words and an outcome. */
 export const isNarrowed = ({ host, tag, cause, from, to }: Filters): boolean =>
   host + tag + cause !== '' || from !== Number.NEGATIVE_INFINITY || to !== Number.POSITIVE_INFINITY
 
-/** What narrows a list beside the words: where it is the same, more letters find less. */
+/** The filters besides the words: while they stay the same, more letters find less. */
 export const besideWords = ({ host, tag, cause, from, to }: Filters): string =>
   JSON.stringify([host, tag, cause, String(from), String(to)])
 
-/** Is a page asked for, but for its outcome? */
+/** Whether a page matches, outcome aside. */
 export function matches(entry: Entry, { terms, host, tag, cause, from, to }: Filters): boolean {
   if (entry.seconds < from || entry.seconds > to) return false
   if (host !== '' && entry.host !== host) return false

@@ -2,14 +2,14 @@ import { asSource, closedCopy } from './closed-copy.ts'
 import { find } from './dom.ts'
 import { bytesOf, textOf } from './encoding.ts'
 
-// Copies as they were served, which a page carries packed.
+// Copies as they were served, which a page contains packed.
 
 const unpacked = new Map<string, Promise<string>>()
 
 const packedAt = (href: string) => find(`[data-packed="${CSS.escape(href)}"]`)
 export const isPacked = (href: string): boolean => packedAt(href) !== null
 
-/** Shows a copy in a frame; one that this page does not carry by its address. */
+/** Shows a copy in a frame; by its address, if this page does not contain it. */
 export function fill(frame: HTMLIFrameElement, href: string): void {
   const packed = packedAt(href)
   if (!packed) {

@@ -2,7 +2,7 @@ import { element, type Markup, type Element as Tree } from '../markup.ts'
 
 export const find = <E extends Element = HTMLElement>(selector: string): E | null => document.querySelector<E>(selector)
 
-/** What every page of its kind has. Throws when this one has not. */
+/** An element that every page of its kind has. Throws when this one has none. */
 export function need<E extends Element = HTMLElement>(selector: string, within: ParentNode = document): E {
   const found = within.querySelector<E>(selector)
   if (!found) throw new Error(`there is no ${selector}`)
@@ -26,7 +26,7 @@ const nodes = (markup: Markup): (Node | string)[] =>
 /** The same by the parts of an element. */
 export const make = (...parts: Parameters<typeof element>): HTMLElement => draw(element(...parts))
 
-/** Loads a script; `then` is called also when it is not there. */
+/** Loads a script; `then` is called even when it does not exist. */
 export function load(src: string, then: () => void): void {
   const script = document.createElement('script')
   script.src = src
@@ -37,11 +37,11 @@ export function load(src: string, then: () => void): void {
   document.head.append(script)
 }
 
-/** Does a key mean something to the element that has the focus? */
+/** Whether a key means something to the focused element. */
 export const isTypedInto = ({ target }: Event, tags: RegExp): boolean =>
   target instanceof Element && tags.test(target.tagName)
 
-/** Keeps the address as it is asked for, so that a link or a reload shows the same. */
+/** Keeps the filters in the address, so that a link or a reload shows the same. */
 export function keepHash(hash: string): void {
   try {
     history.replaceState(null, '', `#${hash}`)

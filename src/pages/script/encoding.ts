@@ -1,4 +1,4 @@
-/** Text in the encoding that a browser would take it for. */
+/** Decodes text as a browser would. */
 export function textOf(bytes: Uint8Array): string {
   const [a, b, c] = bytes
   const mark = a === 0xfe && b === 0xff ? 'utf-16be' : a === 0xff && b === 0xfe ? 'utf-16le' : undefined

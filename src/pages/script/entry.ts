@@ -1,7 +1,7 @@
 import { headOf, type LineHead, type LineRest, restOf } from '../index-line.ts'
 import { hostOf } from '../page-row.ts'
 
-/** One page: what filters ask at once, and the rest of its line, which is read when it is shown, or searched. */
+/** One page: the fields for filters at once; the rest of its line is read when it is shown, or searched. */
 export class Entry implements LineHead {
   readonly number: number
   readonly seconds: number
@@ -35,7 +35,7 @@ export class Entry implements LineHead {
     return this.#host
   }
 
-  /** What is searched, in lower case. */
+  /** The text to search, in lower case. */
   get words(): string {
     if (this.#words === undefined) {
       const { url, title, text } = this.rest

@@ -3,15 +3,15 @@ import { find } from './dom.ts'
 import { Stream } from './stream.ts'
 import type { FromWorker, ToWorker } from './stream-messages.ts'
 
-// A page that stays true: it hears what changed, asks for itself again, and swaps the parts that differ.
+// A page that stays current: it hears what changed, requests itself again, and swaps the parts that differ.
 
-/** A page asks for itself once in this time, at most; the first time at once. */
+/** The shortest time between two requests of a page; the first one is sent at once. */
 const AGAIN_MS = 1_000
-/** And when it had no answer, after this. */
+/** The time until the next request, if there was no answer. */
 const RETRY_MS = 3_000
-/** A page says when it was made after it has read the database: by so much, at most. */
+/** A page notes its time after it has read the database: the longest delay between the two. */
 const MADE_WITHIN_MS = 5_000
-/** A page that is seen says so in this time: one in a browser's history, or that crashed, does not. */
+/** How often a visible page reports itself: one in a browser's history, or a crashed one, does not. */
 const SIGN_MS = 15_000
 
 /** Starts to listen, if this page has anything that changes. */
@@ -29,13 +29,13 @@ export function startLive(): void {
 
 class Live {
   readonly #topics: readonly string[]
-  /** When what is shown was made, by the server's clock. */
+  /** The time of what is shown, by the server's clock. */
   #since: number
   #asked = Number.NEGATIVE_INFINITY
   #timer: number | undefined
   #signs: number | undefined
   #isAsking = false
-  /** Something changed while it asked. */
+  /** Something changed during the request. */
   #isOld = false
   #isAwake = false
   #isOver = false
@@ -69,12 +69,12 @@ class Live {
     if (!this.#isAwake) return
     if (message.event === 'change') {
       if (message.topics.some((topic) => this.#topics.includes(topic))) this.#soon()
-    } else if (message.event === 'reload') this.#reload('This page is of another database by now: load it again.')
-    else if (message.event === 'trouble') say('The database is away; this page is as of', this.#since)
-    else this.#soon() // It is back; or the stream broke: whoever asks learns why.
+    } else if (message.event === 'reload') this.#reload('The database is another one now: reload this page.')
+    else if (message.event === 'trouble') say('The database is unavailable; this page is as of', this.#since)
+    else this.#soon() // It is back; or the stream broke: the request will tell why.
   }
 
-  /** Asks at once, or when it may again. */
+  /** Requests it at once, or as soon as allowed. */
   #soon(afterMs = AGAIN_MS): void {
     this.#isOld = true
     if (this.#isAsking || !this.#isAwake) return
@@ -97,7 +97,7 @@ class Live {
     else if (this.#isOld) this.#soon()
   }
 
-  /** @returns whether there was an answer that holds. Throws when there was none */
+  /** @returns whether there was a valid answer. Throws when there was none */
   async #refresh(): Promise<boolean> {
     const answer = await fetch(location.href, { headers: { 'X-Live': '1' }, redirect: 'error' })
     if (answer.status === 401) {
@@ -124,14 +124,14 @@ class Live {
     return true
   }
 
-  /** A new page, but never while somebody types into this one. */
+  /** Loads the page anew, but never while somebody types into it. */
   #reload(otherwise: string): void {
     if (isEdited()) say(otherwise)
     else location.reload()
   }
 }
 
-/** One stream a browser, by a worker that its tabs share; else one a tab. */
+/** One stream per browser, by a worker that its tabs share; otherwise one per tab. */
 function wayTo(hear: (message: FromWorker) => void): { send(message: ToWorker): void } {
   let own: Stream | undefined
   let last: ToWorker = { topics: [] }
@@ -149,7 +149,7 @@ function wayTo(hear: (message: FromWorker) => void): { send(message: ToWorker): 
   try {
     if (typeof SharedWorker === 'undefined' || !address) throw new Error('no worker')
     const worker = new SharedWorker(address)
-    // Not allowed here, or of another version of the program.
+    // Not allowed here, or from another version of the program.
     worker.onerror = alone
     port = worker.port
     port.onmessage = ({ data }: MessageEvent<FromWorker>) => hear(data)
@@ -162,7 +162,7 @@ function wayTo(hear: (message: FromWorker) => void): { send(message: ToWorker): 
 /** Which parts of a page are live. */
 const partsOf = (page: Document) => [...page.querySelectorAll('[data-live]')].map(({ id }) => id).join(' ')
 
-/** Swaps the live parts that differ; where somebody is, nothing moves. */
+/** Swaps the live parts that differ; does not move the one that is in use. */
 function swap(fresh: Document): void {
   for (const part of document.querySelectorAll('[data-live]')) {
     const next = part.id === '' ? null : fresh.getElementById(part.id)
@@ -171,7 +171,7 @@ function swap(fresh: Document): void {
   }
 }
 
-/** Makes an element like another one: children that mean the same, and those that are the same, stay what they are. */
+/** Makes an element like another one: equal and corresponding children stay the same nodes. */
 function merge(here: Element, next: Element): void {
   if (here.isEqualNode(next)) return
   const typedInto = fieldInUse()
@@ -189,21 +189,21 @@ function merge(here: Element, next: Element): void {
     }
     return same?.isEqualNode(node) ? same : document.importNode(node, true)
   })
-  // First what goes, so that what stays need not move: a link that has the focus would lose it.
+  // Removes first, so that the rest need not move: a focused link would lose the focus.
   const stays = new Set(wanted)
   for (const node of [...here.childNodes]) if (!stays.has(node)) node.remove()
   for (const [at, node] of wanted.entries())
     if (here.childNodes[at] !== node) here.insertBefore(node, here.childNodes[at] ?? null)
 }
 
-/** What tells a child from its neighbours: its id; of a row, where it leads first. */
+/** What tells a child from its neighbours: its id; for a row, its first link. */
 function nameOf(child: Element): string {
   const { id, tagName } = child
   if (id !== '' || !['LI', 'TR'].includes(tagName)) return `${tagName}#${id}`
   return `${tagName} ${child.querySelector('a[href]')?.getAttribute('href') ?? ''}`
 }
 
-/** Times are shown in the reader's own: as a day where that is what was written. */
+/** Shows times in the reader's own time zone: as a day if one was written. */
 export function localise(page: Document): void {
   for (const time of page.querySelectorAll('time')) {
     const [date, isDay] = [new Date(time.dateTime), time.textContent.length === 'YYYY-MM-DD'.length]
@@ -211,13 +211,13 @@ export function localise(page: Document): void {
   }
 }
 
-/** The field that somebody is in. */
+/** The field in use. */
 const fieldInUse = () => find('input:focus, select:focus, textarea:focus')
 
 const isEdited = () =>
   fieldInUse() !== null || [...document.querySelectorAll('input')].some((input) => input.value !== input.defaultValue)
 
-/** Says it once: what is written again is read out again. */
+/** Writes it only once: screen readers would repeat it. */
 function say(text: string, at?: number): void {
   const note = find('#note')
   const words = at === undefined ? text : `${text} ${minuteOf(new Date(at))}.`

@@ -1,5 +1,5 @@
-// The one script of the pages on disk. They are opened as files: it can load nothing but scripts, and everything that
-// it shows is text of strangers, which becomes text nodes and never markup.
+// The script of the pages on disk. They are opened as files: it can load only scripts, and everything that it shows is
+// untrusted text, which becomes text nodes and never markup.
 import type { ListData } from '../list-data.ts'
 import { minuteOf } from '../page-row.ts'
 import { takeArrivals } from './arrivals.ts'

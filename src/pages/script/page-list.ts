@@ -10,13 +10,13 @@ import { Painter } from './painter.ts'
 import { afterReload, reloadLater } from './reload.ts'
 import { type Found, Search } from './search.ts'
 
-/** While chunks arrive the list is put together so often. */
+/** How often the list is rendered while chunks arrive. */
 const SETTLE_LIST_MS = 150
-/** Chunks that are loaded at a time: the latest come first, and the page can be used meanwhile. */
+/** How many chunks are loaded at a time: the latest come first, and the page can be used meanwhile. */
 const AT_A_TIME = 2
-/** What is prepared while nobody waits leaves the browser so much of its time. */
+/** How much of an idle period preparation leaves to the browser. */
 const IDLE_MS = 2
-/** Where nobody says when a browser is idle: so much at a time, and so long after the last. */
+/** In browsers without idle callbacks: the length of a slice, and of the pause between two. */
 const SLICE_MS = 8
 const LATER_MS = 30
 
@@ -131,7 +131,7 @@ export class PageList {
     reloadLater({ live, writtenAt }, this.#controls, isWhole, () => this.#touchedAt)
   }
 
-  /** So that the first letter finds everything in lower case already. */
+  /** Prepares everything in lower case, so that the first letter finds it. */
   #prepare(): void {
     const entries = this.#entries.values()
     const prepare = (idle: Pick<IdleDeadline, 'timeRemaining'>) => {
@@ -142,7 +142,7 @@ export class PageList {
       }
       soon(prepare)
     }
-    // Safari has none.
+    // Safari does not have it.
     const { requestIdleCallback } = window as Partial<Window>
     const later = (work: typeof prepare) =>
       setTimeout(() => {
@@ -177,7 +177,7 @@ export class PageList {
       const { value } = need<HTMLInputElement>('input', label)
       need('b', label).textContent = number(own<number>(counts, value) ?? 0)
     }
-    // What was done last before somebody pulled the plug is listed when the crawl goes on.
+    // If the power failed, the latest pages are missing until the crawl goes on.
     const isAll = isOver && this.#isComplete && this.#entries.length >= this.#data.total
     this.#found.textContent = this.#foundText(isAll ? '' : ' so far')
     this.#painter.show(this.#shown, terms, thumbs)

@@ -1,6 +1,6 @@
 // The script of the page that replays a WARC or WACZ, on the host of one capture.
 
-/** The worker answers what lies below its own address; ReplayWeb.page asks for it by the same name. */
+/** The worker handles addresses below its own; ReplayWeb.page uses the same name. */
 const WORKER = '/replay/sw.js?serveIndex=1'
 const SCOPE = '/replay/'
 
@@ -23,7 +23,7 @@ async function start(): Promise<void> {
   document.querySelector('main')!.replaceChildren(shown)
 }
 
-/** Does the browser obey where a page may connect to? A page that may connect nowhere tries its own host. */
+/** Whether the browser enforces where a page may connect to. A page that may not connect tries its own host. */
 async function isHeldBack(): Promise<boolean> {
   const frame = document.createElement('iframe')
   frame.hidden = true
@@ -41,7 +41,7 @@ async function isHeldBack(): Promise<boolean> {
   return isHeld
 }
 
-/** Waits until the worker answers: a page that is opened before that would ask the server. */
+/** Waits until the worker answers: a page that is opened before would ask the server. */
 async function active({ installing, waiting, active }: ServiceWorkerRegistration): Promise<void> {
   const worker = active ?? waiting ?? installing
   if (!worker) throw new Error('there is no worker')

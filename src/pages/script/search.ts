@@ -2,9 +2,9 @@ import type { Outcome } from '../index-line.ts'
 import { besideWords, type Filters, matches } from './controls.ts'
 import type { Entry } from './entry.ts'
 
-/** So long at a time, that whoever types is not kept. */
+/** The length of a slice, short enough not to delay typing. */
 const SLICE_MS = 8
-/** While a search goes on, what it has found is shown so often. */
+/** How often the matches are shown while a search goes on. */
 const SHOW_MS = 120
 const AT_ONCE = 256
 
@@ -16,24 +16,24 @@ export interface Found {
   readonly counts: Readonly<Counts>
 }
 
-/** A search that was looked through to its end. */
+/** A completed search. */
 interface Searched extends Found {
   readonly key: string
   readonly terms: string
   readonly beside: string
 }
 
-/** Looks through all pages, a slice at a time: what is found first is shown first, and a next letter ends it. */
+/** Searches all pages, a slice at a time: the first matches are shown first, and the next letter ends it. */
 export class Search {
   #round = 0
   #last: Searched | undefined
 
-  /** There are other pages now. */
+  /** The pages have changed. */
   forget(): void {
     this.#last = undefined
   }
 
-  /** @param show is called with what is found up to now; `isOver`: that is all */
+  /** @param show is called with the matches so far; `isOver`: these are all */
   run(all: readonly Entry[], filters: Filters, show: (found: Found, isOver: boolean) => void): void {
     const round = ++this.#round
     const key = JSON.stringify({ ...filters, outcome: '', thumbs: '' })

@@ -1,4 +1,4 @@
-// The one script of the pages that a server sends. Without it they work, and stand still.
+// The script of served pages. They work without it, but do not update.
 import { find } from './dom.ts'
 import { localise, startLive } from './live.ts'
 
@@ -8,7 +8,7 @@ document.addEventListener('DOMContentLoaded', () => {
   startLive()
 })
 
-/** A one-time link has its code behind the `#`, which no server sees: it goes into the form, and out of the address. */
+/** A one-time link has its code behind the `#`, which no server sees: it is moved from the address into the form. */
 function takeCode(): void {
   const field = find<HTMLInputElement>('#code')
   const code = location.hash.slice(1)

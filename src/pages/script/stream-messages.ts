@@ -1,7 +1,7 @@
-/** What a tab tells the worker, now and then again: what it listens to from now on; nothing when nobody sees it. */
+/** What a tab tells the worker, now and then again: its topics from now on; none while it is hidden. */
 export interface ToWorker {
   readonly topics: readonly string[]
-  /** What changed before that its page shows, by the server's clock in ms. */
+  /** The page shows all changes before this time, by the server's clock in ms. */
   readonly since?: number
 }
 

@@ -1,8 +1,8 @@
-// The worker that all tabs of a browser share: six streams to one host are all that a browser opens.
+// The worker that all tabs of a browser share: a browser opens only six streams to one host.
 import { Stream } from './stream.ts'
 import type { ToWorker } from './stream-messages.ts'
 
-/** A tab that was not heard of for so long is not seen any more: it left without a word. */
+/** A tab that was silent for this long counts as gone: it left without a message. */
 const SILENT_MS = 40_000
 const LOOK_MS = 10_000
 

@@ -1,6 +1,6 @@
 import type { FromWorker } from './stream-messages.ts'
 
-/** After a refusal a browser does not come back by itself. */
+/** After a refusal a browser does not reconnect by itself. */
 const AGAIN_MS = 3_000
 
 /** The one stream of a browser, or of a tab. */
@@ -16,8 +16,8 @@ export class Stream {
   }
 
   /**
-   * Listens to these topics from now on; to none: not at all.
-   * @param since until when whoever asks knows all, in ms: what the stream heard after that is heard again
+   * Listens to these topics from now on; without any: not at all.
+   * @param since the caller is up to date until then, in ms: later events are repeated
    */
   listen(topics: readonly string[], since?: number): void {
     const wanted = [...new Set(topics)].sort()
@@ -47,7 +47,7 @@ export class Stream {
         this.#last = lastEventId
         this.#hear(event === 'change' ? { event, topics: data.split(' ') } : { event })
       })
-    // A server ends each stream now and then: one that nobody reads any more is not begun again.
+    // A server ends each stream now and then: one that nobody reads any more is not restarted.
     source.addEventListener('again', ({ lastEventId }: MessageEvent<string>) => {
       if (source !== this.#source) return
       this.#last = lastEventId

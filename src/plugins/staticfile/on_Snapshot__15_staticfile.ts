@@ -3,15 +3,16 @@
 import { rmSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Answer } from '../base/answer.ts'
-import { chunksOf, saveBody } from '../base/body.ts'
-import { isPage, looksLikeHtml, parseContentType } from '../base/content-type.ts'
-import type { HookContext } from '../base/contract.ts'
-import { get, statusLine } from '../base/fetch.ts'
+import { type SizeLimit, sizeLimit } from '../../base/env-settings.ts'
+import { makeDir, PART } from '../../base/whole-file.ts'
+import type { Answer } from '../../browse/http/answer.ts'
+import { statusLine } from '../../browse/http/answer.ts'
+import { chunksOf, saveBody } from '../../browse/http/body.ts'
+import { isPage, looksLikeHtml, parseContentType } from '../../browse/http/content-type.ts'
+import { fetchPage } from '../../browse/index.ts'
+import type { HookContext } from '../../hooks/contract.ts'
 import { fileName } from '../base/file-name.ts'
-import { makeDir, PART } from '../base/files.ts'
 import { defineHook, failed, lacking, noResults, saved, truncated } from '../base/hook.ts'
-import { type SizeLimit, sizeLimit } from '../base/settings.ts'
 import { siblingHeaders, siblingRan, TRUNCATED_FILE } from '../base/siblings.ts'
 
 const DEFAULT_MAX_SIZE = 750 * 1024 * 1024
@@ -27,7 +28,7 @@ export default defineHook(import.meta, {
     if (known && isPage(known.headers)) return noResults(parseContentType(String(known.headers['content-type'])).mime)
     if (!known && siblingRan(context, 'headers')) return lacking('headers')
 
-    const answer = await get(context, context.url)
+    const answer = await fetchPage(context)
     const { mime } = parseContentType(answer.headers['content-type'])
     if (EMPTY.has(answer.status)) {
       await startOf(answer, limit, context.signal) // To its end, so that the WARC has it whole.

@@ -4,26 +4,26 @@ import { type Account, closedAbove } from '../../base/account.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { runs } from './runs.ts'
 
-/** Another account that hooks run as, and how a command becomes its. Plain data. */
+/** Another account that hooks run as, and how a command switches to it. Plain data. */
 export interface AccountSwitch extends Account {
-  /** What stands before a command. */
+  /** The prefix of a command. */
   readonly argv: readonly string[]
-  /** A folder of the data dir for what is the account's own. */
+  /** A folder of the data dir for the account's own files. */
   readonly folder: string
 }
 
-/** Where another file system can lie for a moment, while it is built. */
+/** Where another file system can be mounted for a moment, while it is built. */
 const STAGES = ['/mnt', '/media', '/srv', '/opt']
 
-// Until it is the account's, a command runs as root: programs come from our PATH, never from that of a hook.
+// Until the switch a command runs as root: its programs come from our PATH, never from that of a hook.
 const programNamed = (name: string) => findProgram(name, process.env['PATH']) ?? ''
 
 /**
- * The words that stand before a command to have it run as `account`. Where that may not enter a folder on the way to
- * one of `places` (a checkout below /root), the command gets a view of the file system in which this folder holds
- * nothing but those places: same paths, and no mode of anything is changed.
+ * The prefix that makes a command run as `account`. Where that may not enter a folder on the way to one of `places` (a
+ * checkout below /root), the command gets a view of the file system in which this folder has nothing but those places:
+ * same paths, and no mode of anything is changed.
  * @param withGroups with all groups of the account
- * @returns the ways to do it, the first one that works here is to be taken
+ * @returns the ways to do it; the first one that works here is to be used
  */
 export function waysToSwitch(account: Account, places: readonly string[], withGroups: boolean): readonly string[][] {
   const groups = withGroups ? '--init-groups' : '--clear-groups'
@@ -46,8 +46,8 @@ export function waysToSwitch(account: Account, places: readonly string[], withGr
     const script = [tools, ...first, ...views, 'cd "$PWD"', 'exec "$@"'].join(' && ')
     return ['/bin/sh', '-c', script, 'view', ...become]
   }
-  // No mount of ours is seen elsewhere. In a chroot only the second way works: whoever enters a namespace stands at its
-  // root, whatever the chroot was.
+  // Our mounts must not be seen elsewhere. In a chroot only the second way works: a process that enters a namespace is
+  // at its root, whatever the chroot was.
   const atItsRoot = `${quoted(nsenter)} --mount=/proc/self/ns/mnt mount --make-rprivate /`
   return [
     [unshare, '--mount', ...after([])],
@@ -73,7 +73,7 @@ const isIn = (path: string, folder: string): boolean => resolve(path) === folder
 const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`
 
 /**
- * Does it work here: can the account read these files and write into its folder?
+ * Whether it works here: the account can read these files and write to its folder.
  * @param files the program's own, and the Node that runs it
  */
 export async function canSwitch({ argv, folder }: AccountSwitch, files: readonly string[]): Promise<boolean> {
@@ -81,7 +81,7 @@ export async function canSwitch({ argv, folder }: AccountSwitch, files: readonly
   return await runs([...argv, '/bin/sh', '-c', test, 'test', ...files])
 }
 
-/** Does the kernel let the account make the namespaces that a browser's sandbox is made of? */
+/** Whether the kernel lets the account create the namespaces that a browser's sandbox consists of. */
 export async function grantsSandbox({ argv }: AccountSwitch): Promise<boolean> {
   return await runs([...argv, 'unshare', '--user', '--pid', '--net', '--fork', 'true'])
 }

@@ -9,15 +9,15 @@ const OURS = 'archivebox-ts'
 /** The folder of all runners, and a worker's group in that of its runner. */
 const GOES_WITH_ITS_LAST = new RegExp(`/${OURS}(/[^/]+/[^/]+)?$`)
 
-/** Enters a group, then becomes the command: from the first instruction on whatever it starts is in there, too. */
+/** Enters a group, then becomes the command: from the first instruction on, whatever it starts is in there, too. */
 const ENTER = 'echo 0 >"$0/cgroup.procs" && exec "$@"'
 
-/** No process is still about to enter a group that has been empty for so long. */
+/** A group that has been empty for this long will not be entered by a process that was about to. */
 const LEFTOVER_MS = 60_000
 
 /**
- * Finds out whether a runner can have a control group (version 2) inside the one that this process is in. It is made
- * with the first hook.
+ * Finds out whether a runner can have a control group (version 2) inside that of this process. It is created with the
+ * first hook.
  * @returns its path, or why there is none
  */
 export async function findCgroup(runnerId: string): Promise<{ readonly path: string } | { readonly missing: string }> {
@@ -43,12 +43,12 @@ function removeLeftovers(parent: string): void {
   }
 }
 
-/** Milliseconds since something was last made in a folder; 0 when it is not there any more. */
+/** Milliseconds since something was last created in a folder; 0 when it no longer exists. */
 function ageOf(path: string): number {
   return Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now())
 }
 
-/** The command that runs `argv` in the group at `path`, which must be there by then. */
+/** The command that runs `argv` in the group at `path`, which must exist by then. */
 export function enterCgroup(path: string, argv: readonly string[]): string[] {
   return ['/bin/sh', '-c', ENTER, path, ...argv]
 }
@@ -61,7 +61,7 @@ export function pidsIn(path: string): number[] {
   }, [])
 }
 
-/** Nobody is in this group or below it. */
+/** Whether nobody is in this group or below it. */
 export function isEmptyCgroup(path: string): boolean {
   return pidsIn(path).length === 0
 }
@@ -75,13 +75,13 @@ export function killCgroup(path: string): void {
   }
 }
 
-/** The ids of the workers in whose group, in that of their runner, somebody is. */
+/** The ids of the workers whose group, inside that of their runner, is not empty. */
 export function workersIn(runner: string): string[] {
   return below(runner).flatMap((path) => (isEmptyCgroup(path) ? [] : [basename(path)]))
 }
 
 /**
- * Removes a group with those below it. Once it is gone, it is proved empty, and no process can enter it any more.
+ * Removes a group with those below it. Once it is gone, it was certainly empty, and no process can enter it any more.
  * @returns whether it is gone
  */
 export function removeCgroup(path: string): boolean {
@@ -100,8 +100,8 @@ export function removeCgroup(path: string): boolean {
 }
 
 /**
- * The group that a row names, if it is the one that we would have made for it: a row edited by hand must not have
- * others' processes killed.
+ * The group that a row names, if it is the one that we would have created for it: a row that was edited by hand must
+ * not get other processes killed.
  */
 export function cgroupIn(row: {
   readonly id: string
@@ -114,7 +114,7 @@ export function cgroupIn(row: {
   return place.length <= 3 && place[0] === runner && place.at(-1) === id ? [row.cgroup] : []
 }
 
-/** The groups in a group; none when it is not there any more. */
+/** The groups in a group; none when it no longer exists. */
 function below(path: string): string[] {
   try {
     return readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
@@ -126,7 +126,7 @@ function below(path: string): string[] {
   }
 }
 
-/** Where our own group lies in the file system. */
+/** The path of our own group in the file system. */
 function ownCgroup(): string | undefined {
   try {
     const mount = readFileSync('/proc/self/mountinfo', 'utf8')

@@ -12,9 +12,9 @@ import { hasDeathSignal, withDeathSignal } from './death-signal.ts'
 import { howToUnshare, inNamespace } from './pid-namespace.ts'
 
 /**
- * How a runner keeps the processes of its hooks together, and as whom they run. Plain data: workers get it in their
- * environment. `basic`: a session, a mark in the environment, and the death signal where there is one; what changes all
- * three escapes.
+ * How a runner contains the processes of its hooks, and which account they run as. Plain data: workers get it in their
+ * environment. `basic`: a session, a mark in the environment, and the death signal where there is one; a process that
+ * changes all three escapes.
  */
 export type Containment = Detected & {
   /** Undefined: as whoever runs the program. */
@@ -29,8 +29,8 @@ type Detected =
 /**
  * Finds out what this machine offers: the tier that `CONTAINMENT` names, or with `auto` the control group (0.8 ms a
  * hook), else basic. A PID namespace (3 ms) only by name: hooks in it see other pids than those outside, and some of
- * ArchiveBox's plugins pass pids on to each other. Throws UsageError when the setting asks for what the machine does
- * not offer.
+ * ArchiveBox's plugins pass pids to each other. Throws UsageError when the machine does not offer what the setting asks
+ * for.
  */
 export async function detectContainment(tier: Config['CONTAINMENT'], runnerId: string): Promise<Containment> {
   if (tier === 'pidns') {
@@ -64,7 +64,8 @@ export interface Container {
 }
 
 /**
- * The container for a process of a worker, by their rows; its control group lies in the worker's. Nothing is made yet.
+ * The container for a process of a worker, by their rows; its control group is inside the worker's. Creates nothing
+ * yet.
  */
 export function containerFor(
   containment: Containment,
@@ -74,27 +75,27 @@ export function containerFor(
   const { tier, account } = containment
   const become = account?.argv ?? []
   if (tier === 'pidns') return { tier, argv: inNamespace(containment.unshare, [...become, ...argv]), cgroup: null }
-  // A process that becomes another account loses the death signal, so that comes last.
+  // A process that switches to another account loses the death signal, so that comes last.
   if (tier === 'basic')
     return { tier, argv: [...become, ...(containment.deathSignal ? withDeathSignal(argv) : argv)], cgroup: null }
   const cgroup = join(containment.path, workerId, processId)
   return { tier, argv: enterCgroup(cgroup, [...become, ...argv]), cgroup }
 }
 
-/** Makes what the command needs; right before the spawn. */
+/** Creates what the command needs; right before the spawn. */
 export function openContainer({ cgroup }: Container): void {
   if (cgroup !== null) mkdirSync(cgroup, { recursive: true })
 }
 
 /**
- * Removes what was made for a process that has ended, or could not be started. A group that cannot be removed now goes
- * with the runner's.
+ * Removes what was created for a process that has ended, or could not be started. A group that cannot be removed now is
+ * removed with the runner's.
  */
 export function closeContainer({ cgroup }: Container): void {
   if (cgroup !== null) removeCgroup(cgroup)
 }
 
-/** All that a process in this container may have started. */
+/** Everything that a process in this container may have started. */
 export function familyIn({ cgroup }: Container, processId: string, identity: ProcessIdentity | null): Family {
   if (cgroup !== null) return { cgroups: [cgroup] }
   return { sessions: true, roots: identity ? [identity] : [], markers: [`${MARKER.process}=${processId}`] }

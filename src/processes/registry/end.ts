@@ -11,7 +11,7 @@ import { livenessOf, signalIdentity } from '../identity.ts'
 import { MARKER } from '../marks.ts'
 import { descendantsOf, parentOf } from './relatives.ts'
 
-/** How a process ended; both null when nobody saw it. Code 0 is only what a parent's wait reported. */
+/** How a process ended; both null when nobody saw it. Code 0 is only ever what a parent's wait reported. */
 export interface End {
   readonly code: number | null
   readonly signal: string | null
@@ -62,8 +62,8 @@ export async function signalRow(row: ProcessRow, signal: NodeJS.Signals): Promis
 }
 
 /**
- * Ends a process and all below it: SIGTERM to all, and after the grace SIGKILL, until the operating system says that
- * they are gone. No grace: SIGKILL at once. Rows that have no supervisor any more are closed.
+ * Ends a process and everything below it: SIGTERM to all, and after the grace SIGKILL, until the operating system says
+ * that they are gone. No grace: SIGKILL at once. Rows without a supervisor are closed.
  * @returns its end; null when it is still there. Throws CannotEnd when some cannot be ended.
  */
 export async function terminate(home: Home, row: ProcessRow, graceMs = 5_000): Promise<End | null> {

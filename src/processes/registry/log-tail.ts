@@ -7,8 +7,8 @@ const MAX_TAIL_BYTES = 1024 * 1024
 const LOOK_MS = 100
 
 /**
- * The last lines of a log, and where it ends by now; null when there is no such file. Memory stays bounded whatever is
- * in it.
+ * The last lines of a log, and its current end; null when there is no such file. Memory stays bounded, whatever it
+ * contains.
  */
 export function tail(file: string, lines: number): { readonly text: string; readonly end: number } | null {
   const part = readFrom(file, (size) => Math.max(0, size - MAX_TAIL_BYTES))
@@ -21,8 +21,8 @@ export function tail(file: string, lines: number): { readonly text: string; read
 }
 
 /**
- * What is added to a log from `position` on, until `isOver` says that nobody writes to it any more and all of it was
- * read. A file that became shorter has begun anew.
+ * What is added to a log from `position` on, until `isOver` tells that nobody writes to it any more and all of it was
+ * read. A file that became shorter has started anew.
  */
 export async function* follow(file: string, position: number, isOver: () => Promise<boolean>): AsyncGenerator<string> {
   const decoder = new TextDecoder()

@@ -2,7 +2,9 @@ import type { Home } from '../../db/home.ts'
 import { childRows, rowById } from '../../db/process-rows.ts'
 import type { LiveRow, ProcessRow } from '../../db/processes.ts'
 
-/** Who started a process, who started that, and so on: the nearest first. A circle ends where it would begin again. */
+/**
+ * The process that started this one, the one that started that, and so on: the nearest first. A circle ends at once.
+ */
 export async function ancestorsOf(home: Home, row: LiveRow): Promise<LiveRow[]> {
   return await above(row, (id) => rowById(home, id))
 }
@@ -28,22 +30,22 @@ async function above(
   return found
 }
 
-/** Who started a process; undefined when nobody of ours did. */
+/** The process that started this one; undefined when it is none of ours. */
 export async function parentOf(home: Home, row: ProcessRow): Promise<LiveRow | undefined> {
   return row.parent_id === null ? undefined : await rowById(home, row.parent_id)
 }
 
-/** The first of a process's line of ancestors: itself, when no process of ours started it. */
+/** The last of a process's ancestors: itself, when no process of ours started it. */
 export async function rootOf(home: Home, row: LiveRow): Promise<LiveRow> {
   return (await ancestorsOf(home, row)).at(-1) ?? row
 }
 
-/** What a process started itself, in the order in which that was. */
+/** The processes that this one started itself, in the order of their starts. */
 export async function childrenOf(home: Home, id: string): Promise<ProcessRow[]> {
   return await childRows(home, [id])
 }
 
-/** All that a process started, level by level. */
+/** All processes that it started, level by level. */
 export async function descendantsOf(home: Home, id: string): Promise<ProcessRow[]> {
   return await below(id, (ids) => childRows(home, ids))
 }
@@ -53,7 +55,7 @@ export async function descendantsAmong(rows: readonly ProcessRow[], id: string):
   return await below(id, async (ids) => rows.filter(({ parent_id }) => parent_id !== null && ids.includes(parent_id)))
 }
 
-/** Each row once: one that was edited into a circle must not hold us up. */
+/** Each row once: one that was edited into a circle must not make this endless. */
 async function below(id: string, childrenOfAll: (ids: string[]) => Promise<ProcessRow[]>): Promise<ProcessRow[]> {
   const found = new Map<string, ProcessRow>()
   for (let level = [id]; level.length > 0; ) {

@@ -1,7 +1,7 @@
 import type { Names } from '../names.ts'
 import { isToken } from './tokens.ts'
 
-/** Other hosts may have set so many of the same name; each is asked for. */
+/** Other hosts may have set this many of the same name; each is tried. */
 const MOST = 8
 
 /** The values of our cookie in a `Cookie` header that may be sessions. */
@@ -14,7 +14,7 @@ export function tokensIn(header: string | undefined, { cookie }: Pick<Names, 'co
   return values.slice(0, MOST)
 }
 
-/** A `Set-Cookie` header. Null: it goes. */
+/** A `Set-Cookie` header. Null removes the cookie. */
 export function setCookie({ cookie, isSecure }: Names, token: string | null): string {
   const life = token === null ? 'Max-Age=0' : `Max-Age=${30 * 24 * 3_600}`
   return `${cookie}=${token ?? ''}; Path=/; HttpOnly; SameSite=Strict; ${life}${isSecure ? '; Secure' : ''}`

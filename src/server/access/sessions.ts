@@ -10,17 +10,17 @@ import {
 } from '../../db/web-sessions.ts'
 import { codeTyped, hashOf, newCode, newToken } from './tokens.ts'
 
-/** A browser that may look. */
+/** A browser that is signed in. */
 export interface Session {
-  /** Names it within this server: never what its cookie says. */
+  /** Identifies it within this server; not the value of its cookie. */
   readonly id: string
 }
 
 const LASTS_SECONDS = 30 * 24 * 3_600
 const CODE_SECONDS = 300
-/** A session is noted as seen so often, at most. */
+/** How often a session is noted as seen, at most. */
 const SEEN_MS = 3_600_000
-/** What is known of a session is asked for again after this time: so long another server's end of it may be unknown. */
+/** How long the state of a session is cached: for this long, another server's end of it may go unnoticed. */
 const KNOWN_MS = 5_000
 const MOST = 1_000
 
@@ -29,7 +29,7 @@ export class Sessions {
   readonly #home: Pick<Home, 'db' | 'dataDirId'>
   readonly #known = new Map<string, { readonly until: number; readonly row: WebSessionRow | undefined }>()
   #live: { readonly until: number; readonly ids: Promise<readonly string[]> } | undefined
-  /** Called when one was ended here. */
+  /** Called when a session was ended here. */
   readonly #ends = new Set<(id: string) => void>()
 
   constructor(home: Pick<Home, 'db' | 'dataDirId'>) {
@@ -43,7 +43,7 @@ export class Sessions {
     return code
   }
 
-  /** Begins a session. @returns what its cookie says; undefined: nobody gave out this code, or it was used */
+  /** Begins a session. @returns the value of its cookie; undefined: the code is unknown, or was used */
   async begin(code: string): Promise<string | undefined> {
     const token = newToken()
     const given = { code: hashOf(codeTyped(code)), session: hashOf(token), seconds: LASTS_SECONDS }
@@ -52,7 +52,7 @@ export class Sessions {
     return token
   }
 
-  /** The session of one of these cookies: a stranger may have added one. */
+  /** The session of one of these cookies: other hosts may have added some. */
   async of(tokens: readonly string[]): Promise<Session | undefined> {
     for (const token of tokens) {
       const hash = hashOf(token)
@@ -63,12 +63,12 @@ export class Sessions {
     return undefined
   }
 
-  /** Is this session still one? */
+  /** Whether this session is still valid. */
   async isLive({ id }: Session): Promise<boolean> {
     return (await this.#row(id, Buffer.from(id, 'hex'))) !== undefined
   }
 
-  /** The sessions that are not over, the latest seen first. */
+  /** The valid sessions, the latest seen first. */
   async live(): Promise<readonly string[]> {
     if (this.#live === undefined || this.#live.until < performance.now()) {
       const ids = webSessions(this.#home.db, this.#home.dataDirId, MOST).then((rows) =>
@@ -89,7 +89,7 @@ export class Sessions {
     for (const told of this.#ends) told(id)
   }
 
-  /** Calls back with each session that ends here. @returns what ends that */
+  /** Calls back with each session that ends here. @returns a function that stops this */
   onEnd(told: (id: string) => void): () => void {
     this.#ends.add(told)
     return () => this.#ends.delete(told)

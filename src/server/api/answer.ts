@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Asked } from '../visit.ts'
 
-/** JSON, with a tag by which a program asks whether it is still the same. */
+/** JSON, with an ETag that lets a program ask whether it is still the same. */
 export function answerJson(c: Asked, value: unknown): Response {
   const body = `${JSON.stringify(value)}\n`
   const tag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`

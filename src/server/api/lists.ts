@@ -12,26 +12,26 @@ import { PROCESS_STATUSES, PROCESS_TYPES, WORKER_TYPES } from '../../db/tables.t
 import { listTags } from '../../db/tags.ts'
 import type { Query } from './query.ts'
 
-/** A part of a list, and the cursor of what comes after it. */
+/** A part of a list, and the cursor for the rest. */
 export interface Part {
   readonly items: readonly object[]
   readonly next: string | undefined
 }
 
-/** A list of the API: the records that the command line prints, by its filters. */
+/** A list of the API: the records that the command line prints, with its filters. */
 export interface List {
-  /** The filters that it takes. */
+  /** The filters that it accepts. */
   readonly filters: readonly string[]
-  /** What one of its rows is called. */
+  /** The name of one of its rows. */
   readonly noun: string
   part(home: Home, query: Query): Promise<Part>
-  /** Where its rows are found by a part of their id; undefined: they have none. */
+  /** The table to find its rows in by a part of their id; undefined: they have no id. */
   readonly table?: 'crawl' | 'snapshot' | 'archive_result' | 'process' | 'machine' | 'schedule'
-  /** The record of one row, by its whole id. */
+  /** The record of one row, by its full id. */
   one?(home: Home, id: string): Promise<object | undefined>
 }
 
-/** What the API calls the filters of rows. */
+/** The API's names for the filters of rows. */
 const WORDS: Readonly<Record<keyof FilterWords, string>> = {
   status: 'status',
   outcome: 'outcome',
@@ -58,7 +58,7 @@ function listing<Row extends { readonly id: string }>(of: Listing<Row>): List {
       const cursor = query.get('below')
       const from = cursor === undefined ? {} : { last: placeOf(cursor) }
       const rows: Row[] = []
-      // One more than is asked for: is there anything after them?
+      // One more than requested tells whether there are any after them.
       for await (const some of listRows({ home }, of, { filters, limit: query.limit + 1, ...from })) rows.push(...some)
       const items = rows.slice(0, query.limit)
       const last = rows.length > items.length ? items.at(-1) : undefined
@@ -73,12 +73,12 @@ const PROCESSES: List = {
   noun: 'process',
   table: 'process',
   part: async (home, query) => {
-    // They are written into the statement: there are indexes of rare ones. So nothing else may come in.
+    // These are written into the statement: there are indexes of rare ones. So nothing else may get in.
     const type = wordOf(query, 'type', PROCESS_TYPES)
     const workerType = wordOf(query, 'worker_type', WORKER_TYPES)
     const status = wordOf(query, 'status', PROCESS_STATUSES)
     const before = query.get('below')
-    if (before !== undefined && !/^\d{1,15}$/.test(before)) throw new UsageError(`not a place in a list: ${before}`)
+    if (before !== undefined && !/^\d{1,15}$/.test(before)) throw new UsageError(`not a cursor of a list: ${before}`)
     const filters = {
       all: query.has('all'),
       ...(type !== undefined && { type }),
@@ -98,11 +98,11 @@ const PROCESSES: List = {
   },
 }
 
-/** One of the words that the command line takes. Throws UsageError for any other. */
+/** One of the words that the command line accepts. Throws UsageError for any other. */
 function wordOf(query: Query, name: string, words: readonly string[]): string | undefined {
   const word = query.get(name)
   if (word === undefined || words.includes(word)) return word
-  throw new UsageError(`there is no ${name} "${word}": it takes ${words.join(', ')}`)
+  throw new UsageError(`there is no ${name} "${word}": known are ${words.join(', ')}`)
 }
 
 const SCHEDULES: List = {
@@ -120,7 +120,7 @@ const SCHEDULES: List = {
   one: async ({ db }, id) => (await listSchedules(db, [id])).map(scheduleRecord)[0],
 }
 
-/** Lists of which there is little: all of it is read. */
+/** Short lists, which are read as a whole. */
 function whole<Each extends { readonly id: string }>(
   noun: string,
   all: (home: Home) => Promise<readonly Each[]>,
@@ -141,9 +141,9 @@ function whole<Each extends { readonly id: string }>(
   }
 }
 
-/** Whoever went on from the beginning would go on for ever. */
+/** The error when the row of a cursor is gone: a client that started over would never end. */
 function gone(below: string | undefined): UsageError {
-  return new UsageError(`not in this list any more: ${below}`, 'begin the list anew, without below')
+  return new UsageError(`no longer in this list: ${below}`, 'start the list again, without below')
 }
 
 /** The lists of the API, by their names. */

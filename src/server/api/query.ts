@@ -3,24 +3,24 @@ import { UsageError } from '../../base/errors.ts'
 const STANDARD = 100
 const MOST = 1_000
 
-/** What an address asks of a list. */
+/** The parameters of a list in a URL. */
 export interface Query {
-  /** Several values of one name are one, separated by commas, as on the command line. */
+  /** Several values of one name count as one, separated by commas, as on the command line. */
   get(name: string): string | undefined
-  /** Is it there, with or without a value? */
+  /** Whether it is given, with or without a value. */
   has(name: string): boolean
-  /** So many items, at most. */
+  /** At most this many items. */
   readonly limit: number
-  /** The same address, for what comes after this cursor. */
+  /** The same URL, for what comes after this cursor. */
   next(cursor: string): string
 }
 
-/** Reads the query of an address. Throws UsageError for a name that is none of these, and for a limit that is none. */
+/** Parses the query of a URL. Throws UsageError for an unknown name, and for an invalid limit. */
 export function queryOf(url: string, names: readonly string[]): Query {
   const { pathname, searchParams } = new URL(url)
   const unknown = [...searchParams.keys()].find((name) => ![...names, 'n', 'below'].includes(name))
   if (unknown !== undefined)
-    throw new UsageError(`there is no filter "${unknown}": it takes ${[...names, 'n', 'below'].join(', ')}`)
+    throw new UsageError(`there is no filter "${unknown}": known are ${[...names, 'n', 'below'].join(', ')}`)
   const get = (name: string) => searchParams.getAll(name).join() || undefined
   const limit = Number(get('n') ?? STANDARD)
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST)

@@ -10,14 +10,14 @@ import { queryOf } from './query.ts'
 
 const BASE = '/api/v1'
 
-/** The API that reads: the records of the command line, by its filters, in parts. */
+/** The read-only API: the records of the command line, with its filters, in parts. */
 export function routeApi(app: App, web: Web): void {
   const { home } = web.archive
   const read = (path: string, answer: (c: Asked) => Promise<Response>) => {
     app.get(`${BASE}${path}`, async (c) => await orError(c, () => answer(c)))
     app.all(`${BASE}${path}`, (c) => {
       c.header('Allow', 'GET, HEAD')
-      return c.json({ error: 'this API reads: GET' }, 405)
+      return c.json({ error: 'this API is read-only: use GET' }, 405)
     })
   }
   read('', async (c) =>
@@ -35,18 +35,18 @@ export function routeApi(app: App, web: Web): void {
     })
     read(`/${name}/:id`, async (c) => await answerOne(c, list, c.req.param('id') ?? ''))
   }
-  app.all(`${BASE}/*`, (c) => c.json({ error: `there is no ${c.req.path}: ${BASE} says what there is` }, 404))
+  app.all(`${BASE}/*`, (c) => c.json({ error: `there is no ${c.req.path}: ${BASE} lists what there is` }, 404))
 
   const answerOne = async (c: Asked, list: List, text: string): Promise<Response> => {
     const none = () => c.json({ error: `there is no ${list.noun} ${text}` }, 404)
     const ids = list.table && !isUuid(text) ? await matchingIds(home, list.table, text) : [text.toLowerCase()]
-    if (ids.length > 1) return c.json({ error: `${text} fits several: ${ids.join(', ')}` }, 409)
+    if (ids.length > 1) return c.json({ error: `${text} matches several: ${ids.join(', ')}` }, 409)
     const record = ids[0] === undefined ? undefined : await list.one?.(home, ids[0])
     return record === undefined ? none() : answerJson(c, record)
   }
 }
 
-/** Bad input is told in a line, with what to do. */
+/** Reports bad input in one line, with what to do. */
 async function orError(c: Asked, answer: () => Promise<Response>): Promise<Response> {
   try {
     return await answer()

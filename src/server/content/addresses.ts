@@ -2,25 +2,25 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { href } from '../../pages/links.ts'
 import type { Session, Sessions } from '../access/sessions.ts'
 
-/** 100 bits: 20 letters of five. */
+/** 100 bits: 20 letters of five bits. */
 const MAC_LETTERS = 20
 const LETTERS = '0123456789abcdefghijklmnopqrstuv'
 const DAY_MS = 86_400_000
 const LABEL = /^([0-9a-f]{32})-([0-9a-v]{20})(-r)?$/
 
-/** What a capture is opened for: its files, harmless, or its replay, which runs what the page ran. */
+/** What a capture is opened for: its files, made harmless, or its replay, which runs what the page ran. */
 export type Purpose = 'copy' | 'replay'
 
-/** Where the content listener is to be found. */
+/** The place of the content listener. */
 export interface ContentPlace {
   readonly protocol: 'http:' | 'https:'
-  /** What comes after the label of a capture: `localhost:8001`; with `isWildcard` false it is the whole host. */
+  /** The part after the label of a capture: `localhost:8001`; if `isWildcard` is false, the whole host. */
   readonly host: string
-  /** Has each capture a host of its own? Else all of them share one, and each is shown as nobody's. */
+  /** Whether each capture has its own host. Else all share one, and each is shown with an opaque origin. */
   readonly isWildcard: boolean
 }
 
-/** What an address lets whoever knows it do. */
+/** The access that an address grants. */
 export interface Given {
   readonly id: string
   readonly session: Session
@@ -28,9 +28,9 @@ export interface Given {
 }
 
 /**
- * The addresses of copies. A capture has a host of its own, whose name lets whoever knows it look: it says which
- * capture, and that this server gave it to a session, yesterday or today. It ends with the session. Its replay has
- * another host, which none of the first could find.
+ * The addresses of copies. A capture has its own host, whose name grants access: it encodes which capture it is, and
+ * that this server gave it to a session, yesterday or today. It ends with the session. Its replay has another host,
+ * which cannot be guessed from the first.
  */
 export class CopyAddresses {
   readonly place: ContentPlace
@@ -56,7 +56,7 @@ export class CopyAddresses {
     return `${this.base(snapshotId, session)}/${href(path)}`
   }
 
-  /** The capture that a label names, and the session that it was given to; undefined: nobody gave it out. */
+  /** The capture in a label, and the session that got it; undefined: the label is not one of ours. */
   async captureOf(label: string): Promise<Given | undefined> {
     const [, id, mac, end] = LABEL.exec(label) ?? []
     if (id === undefined || mac === undefined) return undefined

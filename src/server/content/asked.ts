@@ -1,22 +1,27 @@
 import type { IncomingMessage } from 'node:http'
 import type { ContentPlace } from './addresses.ts'
 
-/** What a request asks for, before anybody has looked whether it is there. */
+/** What a request asks for, before it is known whether that exists. */
 export interface Asked {
   readonly label: string
-  /** Where the files of the capture are, for this label: its origin, or the beginning of its paths. */
+  /** The place of the capture's files for this label: its origin, or the beginning of its paths. */
   readonly base: string
-  /** As it was sent, without the slash at its beginning. */
+  /** As sent, without the leading slash. */
   readonly path: string
-  /** Behind the question mark; undefined: there is none. */
+  /** The part after the question mark; undefined: there is none. */
   readonly query: string | undefined
-  /** In a frame of a copy, which has made the address so. */
+  /** Requested by a frame of a copy, whose address was marked. */
   readonly isInner: boolean
-  /** The frame, in this page, whose document it is: the place of its tag, and of those in that (`frames.ts`). */
+  /**
+   * The frame in this page whose document it is: the position of its tag, then those of tags nested in it
+   * (`frames.ts`).
+   */
   readonly frames: readonly number[]
 }
 
-/** What a frame in a copy has at the end of its query, with the places of frames where its document is in a page. */
+/**
+ * The mark at the end of the query of a frame in a copy, with the positions of frames if its document is in the page.
+ */
 export const INNER = 'in-a-frame'
 
 const END = new RegExp(`(?:^|&)${INNER}(?:=(\\d{1,9}(?:\\.\\d{1,9}){0,3}))?$`)

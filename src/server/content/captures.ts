@@ -3,7 +3,7 @@ import type { Home } from '../../db/home.ts'
 import { filesOfPage } from '../../db/recorded-files.ts'
 import type { NamedFile, NamedFiles } from './named-files.ts'
 
-/** What may be shown of a capture. */
+/** The parts of a capture that may be shown. */
 export interface Capture {
   readonly url: string
   /** Its folder, relative to the data dir. */
@@ -11,9 +11,9 @@ export interface Capture {
   readonly files: NamedFiles
 }
 
-/** So long what is known of a capture is used: a page with fifty pictures asks once. */
+/** How long knowledge of a capture is used: a page with fifty pictures asks once. */
 const KNOWN_MS = 5_000
-/** At most so many captures, and of all so many names, are known. */
+/** The most captures that are remembered, and the most file names of all of them. */
 const MOST = 64
 const MOST_NAMES = 250_000
 
@@ -26,7 +26,7 @@ interface Known {
 /** Captures by their ids, each remembered for a moment. */
 export class Captures {
   readonly #home: Pick<Home, 'db'>
-  /** The one used last stands last. */
+  /** The most recently used one comes last. */
   readonly #known = new Map<string, Known>()
 
   constructor(home: Pick<Home, 'db'>) {
@@ -69,7 +69,7 @@ export class Captures {
     const [first] = rows
     if (first === undefined) return undefined
     const { url, output_dir: folder } = first
-    // Of a foreign backup any folder may be named.
+    // The rows of a foreign backup may name any folder.
     if (leadsOut(folder) || !folder.startsWith('archive/')) return undefined
     const files = new Map<string, NamedFile>()
     for (const { plugin, output_files } of rows)

@@ -2,20 +2,21 @@ import { Parser } from 'htmlparser2'
 import { type Asked, INNER } from './asked.ts'
 import { type Attribute, MOST_OF_FRAME, readTag, TAG_END } from './read-tag.ts'
 
-// A document that a frame has as an attribute is sent by itself, as whoever shows the frame asks for it: at the address
-// of the page that it is in, with the place of the frame's tag in that page. In such a document it is the same again.
+// When a frame's tag contains its document in an attribute, that document is sent separately when the frame requests
+// it: at the address of its page, with the position of the tag in that page. Frames in such a document work the same
+// way.
 
-/** So many are one in another. */
+/** How deep such frames may be nested. */
 const MOST_DEPTH = 4
 
-/** How the addresses of the frames of a document begin; undefined: it is as deep as they go. */
+/** The beginning of the addresses of a document's frames; undefined: it is nested as deep as allowed. */
 export function framesOf({ query, frames }: Pick<Asked, 'query' | 'frames'>): string | undefined {
   if (frames.length >= MOST_DEPTH) return undefined
   const own = query === undefined ? '' : `${plainly(query)}&amp;`
   return `?${own}${INNER}=${frames.map((at) => `${at}.`).join('')}`
 }
 
-/** A query as an attribute without quotes says it, wherever a reader sees that. */
+/** A query that is safe in an attribute without quotes. */
 function plainly(query: string): string {
   const byBytes = (char: string) =>
     [...Buffer.from(char)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
@@ -26,7 +27,7 @@ function plainly(query: string): string {
 export function frameIn(kind: string, attributes: readonly Attribute[]): (() => string) | undefined {
   const first = (wanted: string) => attributes.find(({ name }) => name === wanted)?.value
   const srcdoc = kind === 'iframe' ? first('srcdoc') : undefined
-  // Such a document is never read as those of old browsers.
+  // Such a document is never read in quirks mode.
   if (srcdoc !== undefined) return () => `<!doctype html>${plain(srcdoc)}`
   const [, base64] = DATA.exec(first('src') ?? '') ?? []
   return base64 === undefined ? undefined : () => Buffer.from(base64, 'base64').toString()
@@ -36,9 +37,10 @@ export function frameIn(kind: string, attributes: readonly Attribute[]): (() => 
 const DATA = /^data:text\/html;charset=utf-8;base64,([\w+/=]*)$/
 
 /**
- * The document of a frame in frames of a page.
+ * The document of a frame, possibly nested in frames of a page.
  * @param page its text, in parts
- * @param frames the place of each one's tag in the document that it is in. @returns undefined: there is none
+ * @param frames the position of each tag in the document that it is in
+ * @returns undefined: there is none
  */
 export async function frameDocument(
   page: AsyncIterable<string>,
@@ -49,7 +51,7 @@ export async function frameDocument(
   return text
 }
 
-/** Reads a page as far as to the end of that tag. */
+/** Reads a page up to the end of that tag. */
 async function tagAt(page: AsyncIterable<string>, at: number): Promise<string | undefined> {
   let [before, text, enough] = [0, '', 0]
   for await (const part of page) {
@@ -75,7 +77,7 @@ function documentAt(text: string, at: number): string | undefined {
   return isWhole ? frameIn(found[1]!.toLowerCase(), attributes)?.() : undefined
 }
 
-/** What an attribute says, references replaced. */
+/** The value of an attribute, with references replaced. */
 function plain(value: string): string {
   if (!value.includes('&')) return value
   let text = ''

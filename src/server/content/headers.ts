@@ -2,10 +2,10 @@ import type { ContentPlace } from './addresses.ts'
 import type { Asked } from './asked.ts'
 import type { Sent } from './shown-type.ts'
 
-/** So long a browser may keep a file, in seconds: a session may end. */
+/** How long a browser may keep a file, in seconds: a session may end. */
 export const KEPT_S = 60
 
-/** What a copy must not even ask for. */
+/** Features that a copy must not even ask for. */
 export const DENIED = [
   ...['camera', 'microphone', 'geolocation', 'payment', 'usb', 'serial', 'hid', 'midi'],
   ...['display-capture', 'fullscreen', 'autoplay', 'clipboard-read', 'clipboard-write', 'storage-access'],
@@ -19,7 +19,7 @@ interface Shown {
   readonly copies: { readonly place: ContentPlace }
 }
 
-/** What comes with every file of a capture, whatever it is. */
+/** The headers of every file of a capture, whatever it is. */
 export function contentHeaders(content: Shown, asked: Asked, sent: Sent): Record<string, string> {
   return {
     'Content-Security-Policy': policy(content, asked, sent),
@@ -27,7 +27,7 @@ export function contentHeaders(content: Shown, asked: Asked, sent: Sent): Record
     'Referrer-Policy': 'no-referrer',
     'X-DNS-Prefetch-Control': 'off',
     'Permissions-Policy': DENIED.map((name) => `${name}=()`).join(', '),
-    // The app is another site, and a copy is nobody: its own fonts are a stranger's to it.
+    // The app is another site, and a copy has an opaque origin: even its own fonts are cross-origin to it.
     'Cross-Origin-Resource-Policy': 'cross-origin',
     'Access-Control-Allow-Origin': '*',
     'Cache-Control': `private, max-age=${KEPT_S}`,
@@ -35,8 +35,8 @@ export function contentHeaders(content: Shown, asked: Asked, sent: Sent): Record
 }
 
 /**
- * A copy shows what lies in its own folder, and nothing runs. What a person clicks opens by itself, as a page like any
- * other. A viewer of PDFs shows nothing in a sandbox; it does not let a PDF do anything.
+ * A copy shows files of its own folder, and runs nothing. A link that a person clicks opens in a window of its own, as
+ * any other page. PDF viewers do not work in a sandbox; they do not let a PDF do anything either.
  */
 function policy({ app, copies }: Shown, { base, isInner }: Asked, sent: Sent): string {
   const { isWildcard } = copies.place
@@ -47,7 +47,7 @@ function policy({ app, copies }: Shown, { base, isInner }: Asked, sent: Sent): s
     "script-src 'none'",
     "base-uri 'none'",
     "form-action 'none'",
-    // In a sandbox a copy is nobody: whoever shows a frame of its own could not be named.
+    // In a sandbox a copy has an opaque origin, which could not be named here as the parent of its own frames.
     ...(isInner ? [] : [`frame-ancestors ${app}`]),
   ]
   if (sent === 'pdf' && isWildcard) return [...common, `object-src ${own}`, "style-src 'unsafe-inline'"].join('; ')

@@ -20,17 +20,17 @@ import { tamedHtml } from './tamed-html.ts'
 export interface Content {
   readonly home: Home
   readonly copies: CopyAddresses
-  /** The app's origin: it alone may show a copy in a frame. */
+  /** The app's origin: only the app may show a copy in a frame. */
   readonly app: string
-  /** Where the files of ReplayWeb.page lie, if they do. */
+  /** The folder of ReplayWeb.page, if it is installed. */
   published(): string | undefined
 }
 
 const UNREAD_MS = 60_000
-/** Asks for a file as it is, to be kept. */
+/** Requests a file as it is, for saving. */
 const RAW = 'raw'
 
-/** What one request is answered with. */
+/** What is needed to answer one request. */
 interface Answering {
   readonly content: Content
   readonly request: IncomingMessage
@@ -42,20 +42,22 @@ interface Answering {
 export function answerContent(content: Content): (request: IncomingMessage, response: ServerResponse) => void {
   const captures = new Captures(content.home)
   return (request, response) => {
-    // Who reads nothing for so long has gone, and keeps a file open.
+    // A client that reads nothing for this long is gone, but keeps a file open.
     response.setTimeout(UNREAD_MS, () => response.destroy())
     answer(content, captures, request, response).catch((error: unknown) => {
-      // Half of an answer is none: whoever reads it learns that by its end.
+      // Half of an answer is useless: the connection is cut, so that the reader notices.
       if (response.headersSent) return void response.destroy()
-      const [status, text] = isDatabaseAway(error) ? [503, 'The database is away.'] : [500, 'This went wrong.']
+      const [status, text] = isDatabaseAway(error)
+        ? [503, 'The database is unavailable.']
+        : [500, 'Something went wrong.']
       plainAnswer(response, status, text, { 'Retry-After': '2' })
     })
   }
 }
 
 /**
- * Has a server answer nothing by itself: what Node says of a request that it cannot read would be a page of the host of
- * a replay, and would not be held back.
+ * Keeps a server from answering by itself: Node's reply to an unreadable request would be a page on the host of a
+ * replay, without its restrictions.
  */
 export function answerNothingElse(server: Server): void {
   server.on('clientError', (_error, socket) => socket.destroy())
@@ -71,7 +73,7 @@ async function answer(
   const what = asked(request, content.copies.place)
   const given = what && (await content.copies.captureOf(what.label))
   const capture = given && (await captures.of(given.id))
-  // Whoever knows no address learns nothing, also not which captures there are.
+  // Whoever does not know an address learns nothing, not even which captures exist.
   if (!what || !capture) return plainAnswer(response, 404, 'There is nothing here.', {})
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (given.purpose === 'replay') {
@@ -82,7 +84,7 @@ async function answer(
   }
   const answering: Answering = { content, request, response, asked: what }
   if (isRead) return await answerFile(answering, capture)
-  return say(answering, 405, 'Files are read here, and nothing else.', { Allow: 'GET, HEAD' })
+  return say(answering, 405, 'Only reading files is allowed here.', { Allow: 'GET, HEAD' })
 }
 
 async function answerFile(answering: Answering, { folder, files }: Capture): Promise<void> {
@@ -95,7 +97,7 @@ async function answerFile(answering: Answering, { folder, files }: Capture): Pro
   const file = await openInside(dataDir, [...steps, ...name.split('/')])
   if (file === undefined) {
     const isHere = await isFolderInside(dataDir, steps)
-    return say(answering, 404, isHere ? 'This file is not here any more.' : 'Its files are not on this machine.')
+    return say(answering, 404, isHere ? 'This file no longer exists.' : 'Its files are not on this machine.')
   }
   const { sent, type } = shownType(name, files.get(name)?.mimetype ?? '')
   const headers = contentHeaders(content, asked, sent)
@@ -113,13 +115,13 @@ async function answerFile(answering: Answering, { folder, files }: Capture): Pro
   if (!isDocument(request))
     return await sendFile({ ...sending, headers: { ...headers, 'Content-Type': type, ...vary } })
   await file.handle.close()
-  // A drawing is a picture: as a document it is XML, whose entities make markup that nobody has seen.
+  // An SVG is shown as a picture: as a document it is XML, whose entities can make hidden markup.
   const picture = html`<!doctype html><meta charset="utf-8"><title>${basename(name)}</title>
 <img src="./${lastStep(asked)}" alt="">\n`
   return reply(answering, 200, picture.text, { 'Content-Type': 'text/html; charset=utf-8', ...vary })
 }
 
-/** The document of a frame in a page, which is sent for itself. The file is closed, whatever happens. */
+/** The document of a frame in a page, sent separately. The file is closed, whatever happens. */
 async function answerFrame(answering: Answering, file: OpenFile): Promise<void> {
   try {
     const text = await frameDocument(textOf(file), answering.asked.frames)
@@ -131,19 +133,19 @@ async function answerFrame(answering: Answering, file: OpenFile): Promise<void> 
   }
 }
 
-/** An address beside itself: what was asked for, as it was. */
+/** The last step of the requested address, unchanged: an address next to itself. */
 function lastStep({ path, query }: Asked): string {
   return path.slice(path.lastIndexOf('/') + 1) + (query === undefined ? '' : `?${query}`)
 }
 
-/** Is this asked for to be shown by itself, in a tab or a frame? */
+/** Whether this is requested as a document, in a tab or a frame. */
 function isDocument({ headers }: IncomingMessage): boolean {
   const dest = headers['sec-fetch-dest']
   if (typeof dest === 'string') return ['document', 'iframe', 'frame', 'object', 'embed'].includes(dest)
   return /\btext\/html\b/.test(headers.accept ?? '')
 }
 
-/** A short text, behind a valid label. */
+/** A short text, for a valid label. */
 function say(answering: Answering, status: number, text: string, more: Readonly<Record<string, string>> = {}): void {
   reply(answering, status, `${text}\n`, { 'Content-Type': TEXT, 'Cache-Control': 'no-store', ...more })
 }
@@ -158,7 +160,7 @@ function reply(
   response.writeHead(status, headers).end(request.method === 'HEAD' ? undefined : text)
 }
 
-/** The same, byte for byte, whoever asks for what. A page that is replayed may ask, too, so it is held back here. */
+/** The same for any request, byte for byte. A page in a replay may request it, too, so it is restricted here. */
 function plainAnswer(
   response: ServerResponse,
   status: number,

@@ -1,25 +1,25 @@
 import { posix } from 'node:path'
 import { leadsOut } from '../../base/leads-out.ts'
 
-/** What a row says of a file. */
+/** What a row tells of a file. */
 export interface NamedFile {
   readonly mimetype: string
-  /** The target of a symbolic link, relative to the folder where that is. */
+  /** The target of a symbolic link, relative to its folder. */
   readonly link?: string
 }
 
-/** The files that the rows of a capture name, by their paths below its folder. */
+/** The files in the rows of a capture, by their paths below its folder. */
 export type NamedFiles = ReadonlyMap<string, NamedFile>
 
-/** No row names a longer one, and each of its steps costs. */
+/** Longer paths are not in any row, and each step costs. */
 const LONGEST = 4_096
 const DEEPEST = 128
 /** More links than this are a circle. */
 const MOST_LINKS = 16
 
-/** A path as a browser sends it, decoded once. Undefined: nothing that a row names is written like that. */
+/** A path as a browser sends it, decoded once. Undefined: no row can name it. */
 export function pathSent(text: string): string | undefined {
-  // An encoded slash is none of a link of ours; a backslash is one for some browsers.
+  // Our links contain no encoded slash; some browsers treat a backslash as a slash.
   if (text.length > LONGEST || text.split('/').length > DEEPEST || /%(?:2f|5c|00)|\\/i.test(text)) return undefined
   try {
     const path = decodeURIComponent(text)
@@ -30,11 +30,10 @@ export function pathSent(text: string): string | undefined {
 }
 
 /**
- * The file that an address means: itself, a folder's first page, or, as wget names what it saves, with the query in its
- * name and `.html` or `.css` behind it.
- * Links are followed in the list alone.
+ * The file that an address means: the path itself, the first page of a folder, or, as wget names its files, a name that
+ * includes the query, with `.html` or `.css` behind it. Links are followed within the list only.
  * @param path decoded, it may end with a slash
- * @param query as it was sent
+ * @param query as sent
  */
 export function namedFile(files: NamedFiles, path: string, query?: string): string | undefined {
   for (const name of written(path, query)) {
@@ -63,7 +62,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** The file at a path, links on its way replaced by their targets. Undefined: the rows name none. */
+/** The file at a path, with links on its way replaced by their targets. Undefined: the rows do not have it. */
 function endOfLinks(files: NamedFiles, name: string): string | undefined {
   let path = name
   for (let count = 0; count < MOST_LINKS; count += 1) {
@@ -72,7 +71,7 @@ function endOfLinks(files: NamedFiles, name: string): string | undefined {
     if (at === undefined) return files.has(path) ? path : undefined
     const { link } = files.get(at)!
     const target = posix.join(posix.dirname(at), link!)
-    // It stays in the folder of its plugin.
+    // It must stay in the folder of its plugin.
     if (link!.startsWith('/') || target.split('/')[0] !== at.split('/')[0]) return undefined
     path = target.replace(/\/$/, '') + path.slice(at.length)
   }

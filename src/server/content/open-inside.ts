@@ -5,11 +5,11 @@ import { codeOf } from '../../base/errors.ts'
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
 const FOLDER = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
-/** A pipe would be waited for. */
+/** O_NONBLOCK, since opening a pipe would wait. */
 const FILE = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
-/** What stands in the way is not there, or is something else: a link, a socket, a device, not ours to read. */
+/** Errors for something that is missing, or no regular file of ours: a link, a socket, a device, no permission. */
 const NONE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EMLINK', 'ENXIO', 'ENODEV', 'EOPNOTSUPP', 'EACCES', 'ENAMETOOLONG']
-/** Descriptors as folders: by them each step begins where the one before ended, whatever is renamed meanwhile. */
+/** Descriptors as folders: each step begins where the one before ended, whatever is renamed meanwhile. */
 const DESCRIPTORS = '/proc/self/fd'
 
 export interface OpenFile {
@@ -32,7 +32,7 @@ export async function openInside(root: string, steps: readonly string[]): Promis
   }
 }
 
-/** Is there a folder at the end of these steps, without a link on the way? */
+/** Whether there is a folder at the end of these steps, without a link on the way. */
 export async function isFolderInside(root: string, steps: readonly string[]): Promise<boolean> {
   const path = join(root, ...steps)
   const real = await realpath(path).catch(() => undefined)
@@ -53,7 +53,10 @@ async function openByDescriptors(root: string, steps: readonly string[]): Promis
   }
 }
 
-/** Where descriptors are no folders: a link on the way is seen before, and one that came meanwhile after. */
+/**
+ * Where descriptors cannot be used as folders: detects a link on the way before, and one that was added meanwhile
+ * after.
+ */
 export async function openChecked(root: string, steps: readonly string[]): Promise<OpenFile | undefined> {
   const path = join(root, ...steps)
   if ((await realpath(path)) !== path) return undefined

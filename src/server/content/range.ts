@@ -5,8 +5,8 @@ export interface Range {
 }
 
 /**
- * What a `Range` header asks for (RFC 9110, 14). Undefined: the whole, as for several ranges, another unit and whatever
- * is no range; `none`: nothing of it is there.
+ * The bytes that a `Range` header requests (RFC 9110, 14). Undefined: all, also for several ranges, another unit, and
+ * an invalid header; `none`: the file has none of them.
  * @param size of the file
  */
 export function rangeOf(header: string | undefined, size: number): Range | 'none' | undefined {
@@ -14,7 +14,7 @@ export function rangeOf(header: string | undefined, size: number): Range | 'none
   if (from === undefined || to === undefined || (from === '' && to === '')) return undefined
   if (from === '') {
     if (Number(to) === 0) return 'none'
-    // Of an empty file the end is all of it, which no range can say.
+    // The end of an empty file is all of it, which no range can express.
     return size === 0 ? undefined : { first: Math.max(0, size - Number(to)), last: size - 1 }
   }
   const first = Number(from)

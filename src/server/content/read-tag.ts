@@ -1,4 +1,4 @@
-/** An attribute of a tag, as it is written. */
+/** An attribute of a tag, as written. */
 export interface Attribute {
   /** In lower case. */
   readonly name: string
@@ -10,29 +10,31 @@ export interface Attribute {
 
 export interface Tag {
   readonly attributes: readonly Attribute[]
-  /** Has it an end? */
+  /** Whether it ends. */
   readonly isWhole: boolean
-  /** How many characters were looked at, or what costs as much. */
+  /** How many characters were read, or the equivalent cost. */
   readonly read: number
 }
 
-/** A longer tag of a frame is none: it may have a whole document in it. In characters. */
+/**
+ * The longest tag of a frame, which may have a whole document in it, in characters. Longer ones do not count as tags.
+ */
 export const MOST_OF_FRAME = 16_777_216
 
-/** May a tag of this name have a document of its own? */
+/** Whether a tag of this name may have a document of its own. */
 export const isFrameTag = (name: string): boolean => /^i?frame$/.test(name)
 
-/** What an attribute costs besides its letters. */
+/** The cost of an attribute besides its characters. */
 const COST = 16
 const SPACE = '\\t\\n\\f\\r '
-/** What ends the name of a tag, as a pattern. */
+/** The pattern for the end of a tag's name. */
 export const TAG_END = `[${SPACE}/>]`
 const GAP = new RegExp(`[${SPACE}/]*`, 'y')
 const NAME = new RegExp(`=?[^${SPACE}/>=]*`, 'y')
 const EQUALS = new RegExp(`[${SPACE}]*=[${SPACE}]*`, 'y')
 const BARE = new RegExp(`[^${SPACE}>]*`, 'y')
 
-/** The attributes of a tag, as a browser reads them (HTML, 13.2.5). @param start behind its name */
+/** The attributes of a tag, as a browser reads them (HTML, 13.2.5). @param start after its name */
 export function readTag(text: string, start: number, most: number): Tag {
   const attributes: Attribute[] = []
   const part = text.slice(start, most)

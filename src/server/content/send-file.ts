@@ -7,9 +7,9 @@ import { pageDecoder } from './page-decoder.ts'
 import { rangeOf } from './range.ts'
 import { TamedHtml } from './tamed-html.ts'
 
-/** How HTML is made harmless: another number when that changes, so that no browser keeps what was made before. */
+/** The version of how HTML is made harmless: a new number keeps browsers from using older copies. */
 const TAMED = 'tamed-2'
-/** By so much of its beginning the encoding of a page is told. */
+/** How much of its beginning is read to tell the encoding of a page. */
 const HEAD_BYTES = 65_536
 
 export interface Sending {
@@ -17,11 +17,11 @@ export interface Sending {
   readonly response: ServerResponse
   readonly headers: Readonly<Record<string, string>>
   readonly file: OpenFile
-  /** Tells one file of a capture from another. */
+  /** Tells the files of a capture apart. */
   readonly name: string
 }
 
-/** Sends a file byte for byte, or the part of it that is asked for. The file is closed, whatever happens. */
+/** Sends a file byte for byte, or the requested part of it. The file is closed, whatever happens. */
 export async function sendFile({ request, response, headers, file, name }: Sending): Promise<void> {
   const { handle, stats } = file
   try {
@@ -49,7 +49,7 @@ export async function sendFile({ request, response, headers, file, name }: Sendi
 }
 
 /**
- * Sends HTML as what a browser may show of it, in UTF-8. The file is closed, whatever happens.
+ * Sends HTML in UTF-8, without what a browser must not show. The file is closed, whatever happens.
  * @param frames of `framesOf`
  */
 export async function sendTamed(
@@ -90,7 +90,7 @@ export async function* textOf({ handle }: OpenFile): AsyncGenerator<string> {
   yield decoder?.decode() ?? ''
 }
 
-/** A file that became shorter meanwhile is an error: whoever reads must not wait for the rest. */
+/** A file that became shorter meanwhile is an error: the reader must not wait for the rest. */
 async function* exactly(bytes: AsyncIterable<Buffer>, length: number): AsyncGenerator<Buffer> {
   let left = length
   for await (const part of bytes) {
@@ -110,7 +110,7 @@ function tagOf({ stats }: OpenFile, name: string, variant: string): string {
   return `"${createHash('sha256').update(what).digest('base64url').slice(0, 22)}"`
 }
 
-/** Has the browser this very file? */
+/** Whether the browser has this very file. */
 function isKnown({ headers }: IncomingMessage, { ETag, 'Last-Modified': modified }: Tags): boolean {
   const tags = headers['if-none-match']
   if (tags !== undefined) {
@@ -121,7 +121,7 @@ function isKnown({ headers }: IncomingMessage, { ETag, 'Last-Modified': modified
   return !Number.isNaN(since) && Date.parse(modified) <= since
 }
 
-/** Is a part asked for of a file as it is now? Undefined: of whatever it is. */
+/** Whether a part is requested of the file as it is now. Undefined: of any version. */
 function isStill(condition: string | string[] | undefined, { ETag, 'Last-Modified': modified }: Tags): boolean {
   return condition === undefined || condition === ETag || condition === modified
 }

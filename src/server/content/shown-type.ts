@@ -1,7 +1,7 @@
-/** How a file is sent; `file`: to be kept, not to be shown. */
+/** How a file is sent; `file`: to be saved, not shown. */
 export type Sent = 'html' | 'svg' | 'pdf' | 'plain' | 'file'
 
-/** How a file is sent, and what it is called. */
+/** How a file is sent, and its type. */
 export interface ShownType {
   readonly sent: Sent
   /** The Content-Type. */
@@ -9,11 +9,11 @@ export interface ShownType {
 }
 
 const HTML = /\.(?:[xps]?html?|xht|htc)$/i
-/** XML may name styles, scripts and pictures anywhere, and make markup of its entities: its text is shown. */
+/** XML may refer to styles, scripts and pictures anywhere, and make markup of its entities: it is shown as text. */
 const XML = /\.(?:xml|rss|atom|rdf|xslt?|xsd|mml|xul|opml|kml|gpx|wsdl)$/i
 export const TEXT = 'text/plain; charset=utf-8'
 
-/** All that a browser is let show, by the ends of names. A type that is not here is a file. */
+/** All types that a browser may show, by the ends of names. Any other is sent as a file. */
 const TYPES: ReadonlyMap<string, string> = new Map([
   ...['txt', 'md', 'csv', 'tsv', 'log', 'srt', 'jsonl', 'yaml', 'yml', 'js', 'mjs', 'cjs'].map(
     (end) => [end, TEXT] as const,
@@ -29,15 +29,15 @@ const TYPES: ReadonlyMap<string, string> = new Map([
     ...{ ogv: 'video/ogg', webm: 'video/webm' },
   }),
 ])
-/** The same by what a row says, where the name says nothing. */
+/** The same by the type in a row, where the name does not tell. */
 const BY_TYPE: ReadonlyMap<string, string> = new Map([...TYPES.values()].map((type) => [type.split(';', 1)[0]!, type]))
 
 /**
- * How a file is sent, by its name and by the type that its row has. What one of the two makes a document of is that,
- * and never anything else.
+ * How a file is sent, judged by its name and by the type in its row. If either makes it a document, it is that, and
+ * nothing else.
  */
 export function shownType(path: string, mimetype: string): ShownType {
-  // As wget saves it, the query of a URL stands in the name.
+  // As wget saves it, the query of a URL is part of the name.
   const names = [path, path.replace(/[?@][^/]*$/, '')]
   const isNamed = (pattern: RegExp) => names.some((name) => pattern.test(name))
   const type = mimetype.split(';', 1)[0]!.trim().toLowerCase()

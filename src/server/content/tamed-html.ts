@@ -3,32 +3,34 @@ import { frameIn } from './frames.ts'
 import { type Attribute, isFrameTag, MOST_OF_FRAME, readTag, TAG_END } from './read-tag.ts'
 
 /**
- * HTML as it was archived, without what no policy rules: what makes a browser connect, go elsewhere by itself, or tell
- * another page where it comes from.
+ * Archived HTML, without what no policy controls: what makes a browser connect, navigate by itself, or tell another
+ * page where it comes from.
  *
- * A tag is looked for wherever a reader of HTML could see one, in a comment, a string or a text, too, because readers
- * disagree on that: a browser's own two do. So what is done to one may harm none of the texts that it could be: a
- * letter becomes another one, and an attribute without quotes comes after the name of a tag. Nothing goes: a quote that
- * one reader sees within a value ends another tag for the next one.
+ * Tags are looked for wherever an HTML parser could see one, even in a comment, a string or a text, because parsers
+ * disagree: even a browser's own two do. So the change to a tag must not harm any of the texts that it could be: a
+ * letter is replaced by another one, and an attribute without quotes is added after the name of a tag. Nothing is
+ * removed: a quote that one parser sees within a value ends another tag for the next one.
  */
 export class TamedHtml {
   #text = ''
-  /** What becomes of the text, by tags that began before it. */
+  /** Pending changes to the text, by tags that began before it. */
   #later: readonly Edit[] = []
-  /** A tag that has no end yet is read again when there is twice as much of it. */
+  /** A tag without an end yet is read again when there is twice as much of it. */
   #waitFor = 0
-  /** How much more may be read than there is: tags within tags are read again, and hostile ones without end. */
+  /** How much more than the text may be read: tags within tags are read again, and hostile ones without end. */
   #budget = SPARE
-  /** What was taken before the text that is left. */
+  /** How much was consumed before the text that is left. */
   #taken = 0
   readonly #frames: string | undefined
 
-  /** @param frames how the address of a document in a frame begins (`frames.ts`); undefined: such frames are empty */
+  /**
+   * @param frames the beginning of the address of a document in a frame (`frames.ts`); undefined: such frames are empty
+   */
   constructor(frames?: string) {
     this.#frames = frames
   }
 
-  /** Takes the next part of a text. @returns what of it is sure by now */
+  /** Takes the next part of a text. @returns the part of it that is final by now */
   push(part: string): string {
     this.#text += part
     this.#budget += part.length * READ_AGAIN
@@ -62,7 +64,7 @@ export class TamedHtml {
         const frame = this.#frames === undefined ? undefined : `${this.#frames}${this.#taken + at}`
         tags.push({ at, edits: editsOf(kind, start, tag.attributes, frame) })
       }
-      // Nobody knows what this is: it becomes nothing.
+      // Its meaning is unclear: it is neutralised.
       else tags.push({ at, edits: [{ at: at + 1, until: at + 2, text: 'x' }] })
       TAG.lastIndex = start
     }
@@ -81,7 +83,7 @@ export class TamedHtml {
   }
 }
 
-/** HTML that is there as a whole. */
+/** Complete HTML. */
 export function tamedHtml(text: string, frames?: string): string {
   const tamed = new TamedHtml(frames)
   return tamed.push(text) + tamed.end()
@@ -89,71 +91,73 @@ export function tamedHtml(text: string, frames?: string): string {
 
 const READ_AGAIN = 4
 const SPARE = 65_536
-/** A longer tag is none: one of a frame may have a whole document in it. */
+/**
+ * The longest tag; longer ones do not count. Only a frame's may be longer, since it may have a whole document in it.
+ */
 const MOST_OF_TAG = 65_536
 const TAG = new RegExp(`<(a|area|base|link|meta|i?frame|set|animate\\w{0,16})(?=${TAG_END})`, 'gi')
 const LONGEST_NAME = 24
 
-/** A tag in a text, and what becomes of it. */
+/** A tag in a text, and the changes to it. */
 interface Found {
   readonly at: number
   readonly edits: readonly Edit[]
 }
 
-/** Replaces what is there between two places. */
+/** Replaces the text between two positions. */
 interface Edit {
   readonly at: number
   readonly until: number
   readonly text: string
 }
 
-/** What becomes of the attributes of a tag. @param frame where its document is, if it has one as an attribute */
+/** The changes to the attributes of a tag. @param frame the address of its document, if it has one as an attribute */
 function editsOf(kind: string, start: number, attributes: readonly Attribute[], frame: string | undefined): Edit[] {
   const edits = attributes.flatMap((attribute): Edit[] => {
     const { name, at, value, valueAt } = attribute
     if (isFrameTag(kind) && name === 'src' && isBeside(value)) return [marked(value, valueAt)]
     return isHarmless(kind, attribute) ? [] : [{ at: at + 1, until: at + 2, text: 'x' }]
   })
-  // The first of two attributes counts.
+  // The first of two equal attributes counts.
   const first = (text: string): Edit[] => [{ at: start, until: start, text: ` ${text} ` }, ...edits]
   if (frame !== undefined && frameIn(kind, attributes) !== undefined) return first(`src=${frame}`)
   const leadsOut = /^(?:a|area)$/.test(kind) && attributes.some(({ name, value }) => LINK.test(name) && OUT.test(value))
   return leadsOut ? first('target=_blank') : edits
 }
 
-/** The address of a frame, which says that it is one. */
+/** The address of a frame, marked as one. */
 function marked(address: string, at: number): Edit {
   const end = at + (/^[^#]*/.exec(address)?.[0].trimEnd().length ?? 0)
   return { at: end, until: end, text: `${address.includes('?') ? '&' : '?'}${INNER}` }
 }
 
 const LINK = /^(?:xlink:)?href$/
-/** To another host, as whoever writes a page writes that; what is written otherwise stays in its frame. */
+/** To another host, as pages usually write it; a link in any other form stays in its frame. */
 const OUT = /^\s*(?:https?:)?\/\//i
 const SHEET = /^\s*(?:alternate\s+)?stylesheet(?:\s+alternate)?\s*$/i
 const TELLS = /^(?:rel|target|ping|referrerpolicy|attributionsrc)$/
 
-/** May an attribute stay? A value counts as it is written, since a reference in it could be anything. */
+/** Whether an attribute may stay. A value is judged as written, since a reference in it could be anything. */
 function isHarmless(kind: string, { name, value }: Attribute): boolean {
   if (kind === 'link') return name !== 'rel' || SHEET.test(value)
   if (kind === 'meta') return !/^(?:http-equiv|name|property)$/.test(name) || (name !== 'http-equiv' && isPlain(value))
   if (kind === 'base') return name !== 'href' && name !== 'target'
-  // Chromium connects to where a frame would lead before it looks whether that is forbidden.
+  // Chromium connects to the target of a frame before it checks whether that is forbidden.
   if (isFrameTag(kind)) return name !== 'srcdoc' && name !== 'src'
-  // Moving pictures change attributes without a script.
+  // SVG animations change attributes without a script.
   if (kind === 'set' || kind.startsWith('animate')) return name !== 'attributename' || !/href|target|&/i.test(value)
   return !TELLS.test(name)
 }
 
 const isPlain = (value: string) => /^[\w:.-]*$/.test(value) && !/^referrer$/i.test(value)
 
-/** Does an address lead to the same host, whatever reads it? Of references only those of `&` are read. */
+/** Whether an address leads to the same host, whichever parser reads it. Of references only `&amp;` is resolved. */
 function isBeside(value: string): boolean {
   const address = value.replace(/^[\0- ]+/, '').replace(/&amp;|&(?=[\w.-]*=)/g, '')
   return !/[&\\\t\n\f\r]|^\/\/|^[^/?#]*:/.test(address)
 }
 
-/** Where the name of a tag begins whose end is not there yet; the length of the text when there is none. */
+/** The position of a tag's name that is not complete yet; the length of the text when there is none. */
 function startOfTag(text: string): number {
   const at = text.lastIndexOf('<')
   return at === -1 || text.length - at > LONGEST_NAME ? text.length : at
@@ -162,7 +166,7 @@ function startOfTag(text: string): number {
 function edited(text: string, edits: readonly Edit[]): string {
   const parts: string[] = []
   let written = 0
-  // Of two at one place, what comes in goes first; one letter is replaced once.
+  // For two at one position, insertions come first; a letter is replaced once.
   for (const { at, until, text: fresh } of edits.toSorted((a, b) => a.at - b.at || a.until - b.until)) {
     if (at < written) continue
     parts.push(text.slice(written, at), fresh)

@@ -7,20 +7,20 @@ import { Hub } from './hub.ts'
 import { Stream } from './stream.ts'
 import { topicsIn } from './topics.ts'
 
-/** Where streams are. */
+/** The path of streams. */
 export const EVENTS_PATH = '/events'
 
 const MOST_STREAMS = 2_000
-/** Each stream hears something so often; not all in one moment. */
+/** How often each stream gets a beat; not all at the same moment. */
 const BEAT_MS = 25_000
 const BEAT_PARTS = 50
 /**
- * A stream ends after this time, and whoever reads it begins the next. A browser keeps that of a page in its history,
- * whose script stands still: for nobody.
+ * A stream ends after this time, and its reader opens the next one. A browser keeps open that of a page in its history,
+ * whose script is suspended: nobody needs it.
  */
 const LIFE_MS = 120_000
 
-/** The streams of a server. They need the connection itself, so they do not go through the app. */
+/** The streams of a server. They need the connection itself, so they bypass the app. */
 export class Events {
   readonly #web: Pick<Web, 'sessions' | 'names' | 'database'>
   readonly #hub: Hub
@@ -41,21 +41,21 @@ export class Events {
       response.end(`${JSON.stringify({ error })}\n`)
     }
     if (session === undefined) return refuse(401, 'no session: log in')
-    if (session === 'unknown') return refuse(503, 'the database is away', { 'Retry-After': '2' })
-    if (request.method !== 'GET') return refuse(405, 'events are read', { Allow: 'GET' })
+    if (session === 'unknown') return refuse(503, 'the database is unavailable', { 'Retry-After': '2' })
+    if (request.method !== 'GET') return refuse(405, 'events can only be read', { Allow: 'GET' })
     const asked = new URLSearchParams(request.url?.split('?')[1] ?? '')
     const topics = topicsIn(asked.get('topics') ?? '')
-    if (!topics) return refuse(400, 'topics: it takes archive, processes, crawl:ID and page:ID, with spaces between')
-    if (this.#over.signal.aborted) return refuse(503, 'this server ends', { 'Retry-After': '1' })
+    if (!topics) return refuse(400, 'topics must be archive, processes, crawl:ID and page:ID, separated by spaces')
+    if (this.#over.signal.aborted) return refuse(503, 'this server is shutting down', { 'Retry-After': '1' })
     if (this.#hub.size >= MOST_STREAMS) return refuse(503, 'too many pages are open', { 'Retry-After': '10' })
-    if (response.destroyed) return // It has left meanwhile.
+    if (response.destroyed) return // The client has gone meanwhile.
     const stream = new Stream(response, session, topics)
     const last = request.headers['last-event-id']
     this.#hub.join(stream, typeof last === 'string' ? last : (asked.get('since') ?? undefined))
     response.on('error', () => {}).on('close', () => this.#hub.leave(stream))
   }
 
-  /** All end; browsers come back soon, to a newer server if there is one. */
+  /** Ends all; browsers reconnect soon, to a newer server if there is one. */
   end(): void {
     this.#over.abort()
     this.#hub.end()
@@ -81,7 +81,7 @@ export class Events {
     }
   }
 
-  /** Ends streams whose session is over: another server may have ended it. While the database is away none is. */
+  /** Ends streams whose session is over: another server may have ended it. None is ended while the database is away. */
   async #check(streams: readonly Stream[]): Promise<void> {
     for (const { session } of new Map(streams.map((stream) => [stream.session.id, stream])).values())
       if (!(await this.#web.sessions.isLive(session).catch(() => true))) this.#hub.end(session.id)

@@ -10,20 +10,20 @@ import { idsOf, type Topic, topicsOf } from './topics.ts'
 /** How often it looks while somebody listens; and while the database is away, in ms. */
 const LOOK_MS = 250
 const AWAY_MS = 1_000
-/** Times of pages in work move, too. */
+/** How often pages in work are reported, since their times change, too. */
 const PULSE_MS = 2_000
 
-const AWAY = 'the database is away'
+const AWAY = 'the database is unavailable'
 
 /**
- * Tells streams what changed. It looks while there are any, and sends no statement while there are none. A page asks
- * for itself again: what it shows is decided in one place, for a reload and for a change.
+ * Tells streams what changed. It polls while there are any, and sends no statement while there are none. A page then
+ * requests itself again: so its content is rendered in one place, for a reload and for a change.
  */
 export class Hub {
   readonly #watch: Watch
   readonly #web: Pick<Web, 'database' | 'log'>
   readonly #streams = new Set<Stream>()
-  /** Those who came since the last look, with where they were. */
+  /** Streams that joined since the last look, with their places. */
   readonly #fresh = new Map<Stream, Place | undefined>()
   readonly #past = new Past()
   #isAway = false
@@ -39,7 +39,7 @@ export class Hub {
     return this.#streams.size
   }
 
-  /** @param from the id of the last event that it had, or when its page was made, in ms */
+  /** @param from the id of the last event that it got, or when its page was made, in ms */
   join(stream: Stream, from: string | undefined): void {
     this.#streams.add(stream)
     this.#fresh.set(stream, placeIn(from))
@@ -56,14 +56,14 @@ export class Hub {
     this.#looking = undefined
   }
 
-  /** Ends a stream whose reader is to come back at once; what it has heard it need not hear again. */
+  /** Ends a stream whose reader is to come back at once, without hearing again what it has heard. */
   renew(stream: Stream): void {
     stream.send('again', this.#id, 'the next one')
     stream.end()
     this.leave(stream)
   }
 
-  /** Ends streams: of a session, or all. */
+  /** Ends the streams of a session, or all. */
   end(session?: string): void {
     for (const stream of this.#streams) {
       if (session !== undefined && stream.session.id !== session) continue
@@ -72,7 +72,7 @@ export class Hub {
     }
   }
 
-  /** The streams that are there now. */
+  /** The current streams. */
   all(): readonly Stream[] {
     return [...this.#streams]
   }
@@ -101,7 +101,7 @@ export class Hub {
     const before = this.#watch.identity
     const changes = await this.#watch.look(this.#watched())
     const { identity } = this.#watch
-    // Whoever came while it looked, too: what it reads from now on is not older.
+    // Also those that join while it looks: what they read from now on is not older.
     const fresh = new Map(this.#fresh)
     this.#fresh.clear()
     const isAnother = before !== '' && before !== identity
@@ -110,7 +110,7 @@ export class Hub {
     const now = Date.now()
     const isPulse = this.#watch.isWorking && now - this.#pulseAt >= PULSE_MS
     if (isPulse) this.#pulseAt = now
-    // After an outage anything may have changed, by somebody who could still reach it.
+    // After an outage anything may have changed, by those who could still reach the database.
     const topics = changes && !isBack ? topicsOf(changes) : undefined
     if (topics === undefined) this.#past.forget()
     else if (topics.length > 0) this.#past.add(topics)
@@ -126,7 +126,7 @@ export class Hub {
     }
   }
 
-  /** What somebody looks at, by kind. */
+  /** What the streams watch, by kind. */
   #watched(): Watched {
     const topics = new Set<Topic>()
     for (const stream of this.#streams) for (const topic of stream.topics) topics.add(topic)

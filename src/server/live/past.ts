@@ -1,11 +1,11 @@
 import type { Topic } from './topics.ts'
 
-/** Looks that found something, and are remembered for who comes back. */
+/** How many looks with changes are remembered for those who reconnect. */
 const MOST_REMEMBERED = 1_000
 
-/** Until when a browser knows what was told. */
+/** How far a browser is up to date. */
 export interface Place {
-  /** Of the database whose event it had last; undefined: it had none, and says when its page was made. */
+  /** The database of its last event; undefined: it had none, and gives the time when its page was made. */
   readonly identity: string | undefined
   readonly ms: number
 }
@@ -16,14 +16,14 @@ export function placeIn(from: string | undefined): Place | undefined {
   return ms === undefined ? undefined : { identity, ms: Number(ms) }
 }
 
-/** What was told lately, and when, by our clock in ms, which here never goes back. */
+/** Recent reports, with their times by our clock in ms, which never goes back here. */
 export class Past {
-  /** What was before is not known. */
+  /** What was before is unknown. */
   #begin = 0
   #last = 0
   readonly #told: { readonly at: number; readonly topics: readonly Topic[] }[] = []
 
-  /** When something was told last. */
+  /** The time of the last report. */
   get at(): number {
     return this.#last
   }
@@ -41,7 +41,7 @@ export class Past {
     this.#begin = this.#tick()
   }
 
-  /** What was told since. @returns undefined when that is not known */
+  /** What was reported since then. @returns undefined when that is unknown */
   since(place: Place | undefined): Topic[] | undefined {
     if (!place) return undefined
     const isKnown = place.ms >= this.#begin && place.ms <= Math.max(this.#last, Date.now())

@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http'
 import type { Session } from '../access/sessions.ts'
 import type { Topic } from './topics.ts'
 
-/** Who has not read so much by now does not read. */
+/** A client with this much unsent data does not read any more. */
 const MOST_UNSENT_BYTES = 262_144
-/** How soon a browser comes back, in ms: after a break, and when the server says goodbye. */
+/** How soon a browser reconnects, in ms: after a break, and when the server says goodbye. */
 const RETRY_MS = 1_000
 const SOON_MS = 200
 
@@ -24,13 +24,13 @@ export class Stream {
       'Cache-Control': 'no-store',
       'Cross-Origin-Resource-Policy': 'same-origin',
       'X-Content-Type-Options': 'nosniff',
-      // A proxy sends on what comes as it comes.
+      // Tells a proxy to pass on data as it arrives.
       'X-Accel-Buffering': 'no',
     })
     this.#write(`retry: ${RETRY_MS}\n\n`)
   }
 
-  /** Tells of changes, as far as it listens to them. @param id where a browser that comes back was */
+  /** Reports changes, as far as it listens to them. @param id where a browser that reconnects left off */
   tell(id: string, topics: ReadonlySet<Topic>): void {
     const own = [...this.topics].filter((topic) => topics.has(topic))
     if (own.length > 0) this.send('change', id, own.join(' '))
@@ -41,12 +41,12 @@ export class Stream {
     this.#write(`id: ${id}\nevent: ${event}\ndata: ${data}\n\n`)
   }
 
-  /** Says that it is still there: a proxy, and whoever counts, closes what is silent. */
+  /** Shows that the connection is alive: proxies, and clients that count, close a silent one. */
   beat(): void {
     this.#write(':\n\n')
   }
 
-  /** Says goodbye. */
+  /** Ends the stream. */
   end(): void {
     if (!this.#response.writableEnded) this.#response.end(`retry: ${SOON_MS}\n\n`)
   }

@@ -11,7 +11,7 @@ import { askedList } from './asked.ts'
 import { listOfPages, readPart, type Tally } from './page-list.ts'
 import { served } from './place.ts'
 
-/** Crawls above the list of pages. */
+/** How many crawls are shown above the list of pages. */
 const CRAWLS = 3
 
 /** What is archived: the latest crawls, and all pages, newest first. */
@@ -25,7 +25,7 @@ export function routeArchive(app: App, web: Web): void {
       ...(await latestCrawls(db, CRAWLS)),
     }))
     const place = served(web, c.get('session'))
-    // Who looks for pages wants to see them at once.
+    // Somebody who searches for pages wants to see them at once.
     const isNarrowed = Object.keys(asked.typed).length > 0 || asked.below !== undefined
     const more = totals.crawls - crawls.length
     const body = html`<header class="head">
@@ -59,13 +59,13 @@ export function tallyOf({ counts }: Pick<CountedPages, 'counts'>): Tally {
 /** What to do with an empty archive. */
 function nothingYet(crawls: number): Html {
   return html`<section class="first" id="pages" data-live aria-labelledby="first">
-<h2 id="first">${crawls === 0 ? 'Nothing is archived yet' : 'No page is here yet'}</h2>
+<h2 id="first">${crawls === 0 ? 'Nothing is archived yet' : 'There is no page yet'}</h2>
 <p>Add a page, in a terminal of this machine:</p>
 <pre><code>archivebox-ts add https://example.com/</code></pre>
 <p>A list of URLs, bookmarks or a feed goes in the same way:</p>
 <pre><code>archivebox-ts add &lt; bookmarks.html</code></pre>
 <p>Or see how it looks with a small site that is made for that:</p>
 <pre><code>archivebox-ts add --run --demo</code></pre>
-<p class="dim">What is added appears here while it is archived.</p>
+<p class="dim">Added pages appear here while they are archived.</p>
 </section>`
 }

@@ -1,35 +1,43 @@
 import type { FilterWords } from '../../app/records/filters.ts'
+import type { Makes, Meanings } from '../../base/makes.ts'
+import { isPackage } from '../../pages/model/outputs.ts'
 
-/** What an address says of a list: its filters, how it is shown, and where it begins. */
+/** What an address tells of a list: its filters, its view, and where it begins. */
 export interface AskedList {
-  /** What was typed, by the names of the fields; nothing that is empty. */
+  /** What was typed, by the names of the fields; without empty ones. */
   readonly typed: Readonly<Partial<Record<Field, string>>>
   readonly isGrid: boolean
   /** The row after which it begins. */
   readonly below: string | undefined
-  /** Where the parts before this one began, as far as they are known: the latest last. */
+  /** Where the parts before this one began, as far as known: the latest last. */
   readonly trail: readonly string[]
-  /** The address with other words; undefined ones are left out. It begins at the top unless that is said, too. */
+  /** The address with these changes; undefined ones are removed. It begins at the top unless told otherwise. */
   to(changes: Readonly<Partial<Record<Field | 'view' | 'below' | 'trail', string | undefined>>>): string
 }
 
 export const FIELDS = ['q', 'outcome', 'kind', 'tag', 'host', 'crawl', 'url', 'from', 'to'] as const
 export type Field = (typeof FIELDS)[number]
 
-/** What a page is: which plugins made something of it. */
-export const KINDS: ReadonlyMap<string, { readonly name: string; readonly plugins: readonly string[] }> = new Map([
-  ['picture', { name: 'has a picture', plugins: ['screenshot'] }],
-  ['article', { name: 'has an article', plugins: ['readability', 'mercury', 'defuddle', 'trafilatura'] }],
-  ['pdf', { name: 'has a PDF', plugins: ['pdf'] }],
-  ['media', { name: 'has media', plugins: ['media', 'ytdlp', 'youtubedl', 'gallerydl', 'forumdl'] }],
-  ['replay', { name: 'can be replayed', plugins: ['wacz', 'warc', 'archivewebpage'] }],
-  ['file', { name: 'is a file', plugins: ['staticfile'] }],
+interface PageKind {
+  readonly name: string
+  /** Does whoever makes this make a page one of the kind? */
+  readonly isOf: (makes: Makes) => boolean
+}
+
+/** What a page is: by what plugins made of it. */
+export const KINDS: ReadonlyMap<string, PageKind> = new Map<string, PageKind>([
+  ['picture', { name: 'has a picture', isOf: ({ picture }) => picture }],
+  ['article', { name: 'has a text', isOf: ({ text }) => text !== undefined }],
+  ['pdf', { name: 'has a PDF', isOf: ({ mainFile = '' }) => /\.pdf$/i.test(mainFile) }],
+  ['media', { name: 'has media', isOf: ({ group }) => group === 'media' }],
+  ['replay', { name: 'can be replayed', isOf: (makes) => makes.isRecord || isPackage({ path: makes.mainFile ?? '' }) }],
+  ['file', { name: 'is a file', isOf: ({ file }) => file }],
 ])
 
-/** Parts whose beginnings are known, so that one can go back to them. */
+/** How many earlier parts can be gone back to. */
 const LONGEST_TRAIL = 8
 
-/** Reads the address of a list. @param path where it is */
+/** Reads the address of a list. @param path of the list */
 export function askedList(path: string, query: URLSearchParams): AskedList {
   const said = (name: string) => query.get(name)?.trim() || undefined
   const entries = FIELDS.map((name) => [name, said(name)] as const)
@@ -49,9 +57,11 @@ export function askedList(path: string, query: URLSearchParams): AskedList {
 }
 
 /** The filters that were typed, as the command line has them. What waits to be begun is a list of its own. */
-export function filterWords({ typed }: Pick<AskedList, 'typed'>): FilterWords {
+export function filterWords({ typed }: Pick<AskedList, 'typed'>, meanings: Meanings): FilterWords {
   const { q, outcome, kind, tag, host, crawl, url, from, to } = typed
-  const made = kind === undefined ? undefined : (KINDS.get(kind)?.plugins.join() ?? kind)
+  const asked = kind === undefined ? undefined : KINDS.get(kind)
+  // No plugin makes it: its own name is none of a plugin that has made something either.
+  const made = (asked && meanings.those(asked.isOf).join()) || kind
   return {
     ...(outcome === undefined
       ? { status: 'sealed,started' }
@@ -65,7 +75,7 @@ export function filterWords({ typed }: Pick<AskedList, 'typed'>): FilterWords {
   }
 }
 
-/** A day is in what goes up to it. */
+/** A day includes everything up to its end. */
 function endOf(to: string): string {
   const day = /^\d{4}-\d{2}-\d{2}$/.test(to) ? new Date(`${to}T00:00:00Z`) : undefined
   if (day === undefined || Number.isNaN(day.getTime())) return to

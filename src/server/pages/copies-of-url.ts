@@ -6,7 +6,7 @@ import type { App } from '../visit.ts'
 import type { Web } from '../web.ts'
 import { board } from './frame.ts'
 
-/** `/web/URL` leads to the newest copy of a URL, `/web/DATE/URL` to the one that is nearest to a date. */
+/** `/web/URL` leads to the newest copy of a URL, `/web/DATE/URL` to the one nearest to a date. */
 export function routeCopiesOfUrl(app: App, web: Web): void {
   app.get('/web/*', async (c) => {
     const { pathname, search } = new URL(c.req.url)
@@ -33,13 +33,13 @@ ${
   })
 }
 
-/** Beginning and end of what a date says: a year, a month, a second. */
+/** Beginning and end of a date: a year, a month, a second. */
 interface Period {
   readonly from: Date
   readonly until: Date
 }
 
-/** What PostgreSQL takes for a moment. */
+/** Within the range of PostgreSQL's timestamps. */
 function inRange({ from, until }: Period): Period {
   const most = Date.UTC(9999, 11, 31)
   const within = (date: Date) => new Date(Math.min(date.getTime(), most))
@@ -58,7 +58,7 @@ export function datedPath(path: string): readonly [date: Period | undefined, res
   return date === undefined ? [undefined, path] : [date, path.slice(slash + 1)]
 }
 
-/** The time that digits name: YYYY, YYYYMM, and so on to YYYYMMDDhhmmss, in UTC. Undefined: there is no such time. */
+/** The time in digits: YYYY, YYYYMM, and so on to YYYYMMDDhhmmss, in UTC. Undefined: there is no such time. */
 function periodOf(digits: string): Period | undefined {
   const parts = [digits.slice(0, 4), ...(digits.slice(4).match(/\d{2}/g) ?? [])].map(Number)
   const at = (numbers: readonly number[]) => {
@@ -73,7 +73,7 @@ function periodOf(digits: string): Period | undefined {
   return isReal ? { from, until: new Date(at(next).getTime() - 1) } : undefined
 }
 
-/** The URLs that may be meant, the likeliest first: people leave out the scheme, and proxies one of two slashes. */
+/** The URLs that may be meant, the likeliest first: people omit the scheme, and proxies one of two slashes. */
 export function urlsMeant(text: string): string[] {
   const whole = text.replace(/^(https?):\/(?!\/)/i, '$1://')
   const guesses =

@@ -16,11 +16,11 @@ import { noRow, oneRow } from './one-row.ts'
 import { listOfPages, readPart } from './page-list.ts'
 import { served } from './place.ts'
 
-/** Groups of failures that are seen at once; the others by a click. */
+/** How many groups of failures are shown at once; the others open by a click. */
 const GROUPS_SHOWN = 5
 const MOST_GROUPS = 20
 
-/** One crawl: how it stands, what is worked on, what failed and why, and its pages. */
+/** One crawl: its state, its work, its failures and their causes, and its pages. */
 export function routeCrawl(app: App, web: Web): void {
   const { home } = web.archive
   app.get('/crawls/:id', async (c) => {
@@ -52,7 +52,7 @@ ${listOfPages(web, c.get('session'), asked, part, tallyOf(crawl))}
   })
 }
 
-/** Its one file for other programs lies on the disk: only files of pages are sent. */
+/** Its file for other programs is on the disk: only files of pages are served. */
 function replay({ wacz, folder }: CrawlPage): Html {
   return wacz === undefined
     ? html``
@@ -67,12 +67,12 @@ ${duration(seconds)}</span></li>
 `
   const idle =
     status === 'paused'
-      ? html`It is paused: <code>archivebox-ts crawl resume</code> lets it go on.`
+      ? html`It is paused: <code>archivebox-ts crawl resume</code> resumes it.`
       : counts.started + counts.queued === 0 && status === 'started'
-        ? html`Its pages are done; it is about to be finished.`
-        : html`Nothing of it is worked on at this moment. <a href="/live">What happens now</a> says why.`
+        ? html`Its pages are done; it is about to be sealed.`
+        : html`Nobody works on it at this moment. <a href="/live">What happens now</a> tells why.`
   return html`<section class="work"${live({ isLive: true }, 'work')} aria-labelledby="work-name">
-<h2 id="work-name">Worked on now</h2>
+<h2 id="work-name">In work</h2>
 ${pages.length === 0 ? html`<p class="dim">${idle}</p>` : html`<ul>${pages.map(line)}</ul>`}
 </section>`
 }
@@ -83,7 +83,7 @@ export function hooksAtWork(hooks: PageInWork['hooks']): Html | undefined {
   return html`${hooks.map(({ plugin, seconds }, at) => html`${at > 0 ? ', ' : ''}${plugin} (${duration(seconds)})`)}`
 }
 
-/** What failed, by its cause, and the command that tries it again. */
+/** What failed, by its cause, with the command that retries it. */
 function failures({ id, counts }: CrawlPage, groups: readonly FailureGroup[]): Html {
   if (groups.length === 0) return html`<section id="failures" data-live hidden></section>`
   const seen = groups.reduce((sum, { pages }) => sum + pages, 0)
@@ -104,7 +104,7 @@ function failures({ id, counts }: CrawlPage, groups: readonly FailureGroup[]): H
 ${
   rest.length > 0
     ? html`<details><summary>${many(groups.length - GROUPS_SHOWN, 'more cause')}</summary><ul>${rest.map(line)}</ul>
-${groups.length > MOST_GROUPS ? html`<p class="dim">and others, of fewer pages each</p>` : ''}</details>`
+${groups.length > MOST_GROUPS ? html`<p class="dim">and others, with fewer pages each</p>` : ''}</details>`
     : ''
 }
 ${seen >= FAILURES_LOOKED_AT && seen < total ? html`<p class="dim">Of the last ${number(seen)} failures.</p>` : ''}

@@ -11,7 +11,7 @@ import type { Web } from '../web.ts'
 import { served } from './place.ts'
 
 const AT_ONCE = 60
-/** A name is made of the first of them. */
+/** How many of its URLs are read to name a crawl. */
 const URLS_NAMED = 50
 
 /** All crawls, newest first. */
@@ -38,7 +38,7 @@ export function routeCrawls(app: App, web: Web): void {
 <main id="main" tabindex="-1">
 ${problem && html`<p class="cause failed" role="alert">${foreign(problem)}</p>`}
 <div class="crawls" id="crawls"${below ? '' : html` data-live`}>
-${shown.length === 0 ? html`<p class="found">No crawl is here.</p>` : html`<ul>${cards}</ul>`}
+${shown.length === 0 ? html`<p class="found">There is no crawl.</p>` : html`<ul>${cards}</ul>`}
 </div>
 ${
   below || older

@@ -3,7 +3,7 @@ import { html } from '../../pages/html.ts'
 import { page } from '../../pages/layout.ts'
 import { servedAssets } from '../assets.ts'
 
-/** The pages that every page leads to. */
+/** The pages that every page links to. */
 const SECTIONS = [
   ['/', 'Archive'],
   ['/live', 'Live'],
@@ -13,10 +13,10 @@ const SECTIONS = [
   ['/health', 'Health'],
 ] as const
 
-/** One of them, or what belongs to it. */
+/** One of them, also for the pages below it. */
 export type Section = (typeof SECTIONS)[number][0]
 
-/** What every page begins with. @param here where this one belongs */
+/** The beginning of every page. @param here the section of this one */
 export function banner(here: Section): Html {
   const link = ([path, name]: (typeof SECTIONS)[number]) =>
     html`<a href="${path}"${path === here ? html` aria-current="page"` : ''}>${name}</a>\n`
@@ -26,7 +26,7 @@ export function banner(here: Section): Html {
 `
 }
 
-/** A page of this server that no disk has: figures and tables. @param topics what it is to be told of */
+/** A page of this server without a counterpart on disk: figures and tables. @param topics what it listens to */
 export function board(here: Section, title: string, body: Html, topics?: string): string {
   const { style, script, worker } = servedAssets()
   const assets = { style: style.path, script: script.path, worker: worker.path }

@@ -3,7 +3,7 @@ import type { Home } from '../../db/home.ts'
 import type { SnapshotPage } from '../../pages/model/snapshot.ts'
 import { openBelow } from './open-below.ts'
 
-/** What the hashes of a page say: SHA-256, hexadecimal. */
+/** The hashes of a page: SHA-256, hexadecimal. */
 export interface Hashes {
   /** Of all files together. */
   readonly root: string
@@ -11,17 +11,14 @@ export interface Hashes {
   readonly files: ReadonlyMap<string, string>
 }
 
-const PLUGIN = 'hashes'
-const FILE = 'hashes.json'
 /** More is not read: a page has some hundred files. */
 const MOST_BYTES = 4_000_000
 const SHA256 = /^[0-9a-f]{64}$/
 
 /** The hashes that were made of the files of a page; undefined: none were, or they cannot be read. */
-export function hashesOf({ dataDir }: Pick<Home, 'dataDir'>, { folder, results }: SnapshotPage): Hashes | undefined {
-  if (!results.some(({ plugin, files }) => plugin === PLUGIN && Object.hasOwn(files, FILE))) return undefined
-  const opened = openBelow(dataDir, folder, `${PLUGIN}/${FILE}`)
-  if (opened === undefined) return undefined
+export function hashesOf({ dataDir }: Pick<Home, 'dataDir'>, { folder, hashes }: SnapshotPage): Hashes | undefined {
+  const opened = hashes && openBelow(dataDir, folder, hashes)
+  if (!opened) return undefined
   try {
     if (fstatSync(opened.fd).size > MOST_BYTES) return undefined
     return read(JSON.parse(readFileSync(opened.fd, 'utf8')))
@@ -32,7 +29,7 @@ export function hashesOf({ dataDir }: Pick<Home, 'dataDir'>, { folder, results }
   }
 }
 
-/** What is in that file, as far as it is what it should be: it was made from what strangers sent. */
+/** The valid content of that file: it was made from untrusted data. */
 function read(said: unknown): Hashes {
   const { root_hash: root, files } = (said ?? {}) as { root_hash?: unknown; files?: unknown }
   const entries = (Array.isArray(files) ? files : []).flatMap((entry: unknown) => {

@@ -13,12 +13,12 @@ import { served } from './place.ts'
 import { readSnapshot } from './read-snapshot.ts'
 import { troublePage } from './trouble.ts'
 
-/** So much of the end of a log is shown. */
+/** How much of the end of a log is shown. */
 const MOST_BYTES = 1_000_000
-/** The hooks of a page that run in one process share a log: so much of its end is looked through. */
+/** The hooks of a page that run in one process share a log: how much of its end is searched. */
 const MOST_BYTES_OF_ALL = 16_000_000
 
-/** What a hook printed, as text. */
+/** The output of a hook, as text. */
 export function routeLog(app: App, web: Web): void {
   app.get('/snapshots/:id/log', async (c) => {
     const id = await oneRow(c, web, 'snapshots')
@@ -43,7 +43,7 @@ export function routeLog(app: App, web: Web): void {
 <span class="${result.status}">${result.status}</span> · ${sizeText(size)}${cut}</p>
 </header>
 <main id="main" tabindex="-1">
-<pre class="log" id="log" data-live tabindex="0" aria-label="What it printed">${legible(text)}</pre>
+<pre class="log" id="log" data-live tabindex="0" aria-label="Output">${legible(text)}</pre>
 </main>`
     return c.html(page({ title: `${result.plugin}: ${of}`, kind: 'board', topics: `page:${id}`, body }, place))
   })
@@ -51,12 +51,12 @@ export function routeLog(app: App, web: Web): void {
 
 interface LogText {
   readonly text: string
-  /** Of all of it, in bytes. */
+  /** The size of all of it, in bytes. */
   readonly size: number
 }
 
 /**
- * The end of a log; undefined: it is none, or no longer there. No link is followed on the way to it.
+ * The end of a log; undefined: it is none, or no longer exists. Follows no link on the way.
  * @param path relative to the folder, as the page names it
  */
 function readLog(dataDir: string, folder: string, path: string, attempt: string): LogText | undefined {

@@ -2,7 +2,7 @@ import { html } from '../../pages/html.ts'
 import { page } from '../../pages/layout.ts'
 import { servedAssets } from '../assets.ts'
 
-/** Where a code is typed, or taken from the link by the script. @param why the last one was refused */
+/** Where a code is typed, or taken from the link by the script. @param why the last one was rejected */
 export function loginPage(why?: string): string {
   const { style, script } = servedAssets()
   const body = html`<main class="login">

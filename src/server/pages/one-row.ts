@@ -11,8 +11,8 @@ const LISTINGS = { crawls: CRAWLS, snapshots: SNAPSHOTS } as const
 const NOUNS = { crawls: 'crawl', snapshots: 'page' } as const
 
 /**
- * The row that an address names, by its id, or by a beginning or end of it that no other has; else the answer: where
- * it is, which rows may be meant, or that there is none.
+ * The row that an address names, by its id, or by a beginning or end that no other id has; else the answer: a redirect,
+ * the rows that may be meant, or that there is none.
  */
 export async function oneRow(c: Asked, web: Web, kind: keyof typeof LISTINGS): Promise<string | Response> {
   const text = c.req.param('id') ?? ''
@@ -24,20 +24,20 @@ export async function oneRow(c: Asked, web: Web, kind: keyof typeof LISTINGS): P
   const { pathname, search } = new URL(c.req.url)
   if (another === undefined) return c.redirect(pathname.replace(text, id) + search, 302)
   const rows = await rowsNamed(web, kind, ids)
-  const body = html`<h1>${text} fits several ${NOUNS[kind]}s</h1>
+  const body = html`<h1>${text} matches several ${NOUNS[kind]}s</h1>
 <ul class="named">${rows.map(
     ({ id, name, at }) => html`<li><a href="/${kind}/${id}">${foreign(name)}</a>
 <span class="dim"><code>${id}</code> ${time(at)}</span></li>
 `,
   )}</ul>
-<p class="dim">There may be more: more digits of an id say which is meant.</p>`
-  return c.html(board('/', `${text} fits several`, body), 300)
+<p class="dim">There may be more: add digits of the id.</p>`
+  return c.html(board('/', `${text} matches several`, body), 300)
 }
 
 /** There is no such row. */
 export function noRow(c: Asked, kind: keyof typeof LISTINGS, id: string): Response {
   const body = html`<h1>There is no ${NOUNS[kind]} ${foreign(id)}</h1>
-<p>It may have been deleted. <a href="${kind === 'crawls' ? '/crawls' : '/'}">See those that are here.</a></p>`
+<p>It may have been deleted. <a href="${kind === 'crawls' ? '/crawls' : '/'}">See the others.</a></p>`
   return c.html(board('/', `No ${NOUNS[kind]} ${id}`, body), 404)
 }
 

@@ -4,7 +4,7 @@ import { codeOf } from '../../base/errors.ts'
 import { openFile } from '../../base/inside.ts'
 import { leadsOut } from '../../base/leads-out.ts'
 
-/** A file that is open to be read. */
+/** A file that is open for reading. */
 export interface Opened {
   readonly fd: number
   /** Its real path. */

@@ -6,6 +6,7 @@ import { many, number } from '../../base/words.ts'
 import type { Home } from '../../db/home.ts'
 import { eachListed } from '../../db/lists/each-listed.ts'
 import { type Filters, type ListedSnapshot, SNAPSHOTS } from '../../db/lists/listings.ts'
+import { meaningsIn } from '../../db/meanings.ts'
 import { foreign, type Html, html } from '../../pages/html.ts'
 import { time } from '../../pages/layout.ts'
 import { type ListedEntry, listedEntries } from '../../pages/listed-entries.ts'
@@ -16,9 +17,9 @@ import type { Web } from '../web.ts'
 import { type AskedList, type Field, filterWords, KINDS } from './asked.ts'
 import { servedLinks } from './place.ts'
 
-/** Rows, or cards, of one part of a list. */
+/** How many rows, or cards, one part of a list has. */
 const AT_ONCE = 40
-/** No index has a part of a title: so many of the newest pages are looked at, which takes less than a second. */
+/** No index covers a part of a title: this many of the newest pages are searched, which takes less than a second. */
 const LOOKED_AT = 50_000
 
 /** A part of a list of pages. */
@@ -27,16 +28,16 @@ export interface PartOfList {
   readonly entries: readonly ListedEntry[]
   /** Where the next part begins; undefined: this is the last. */
   readonly next: string | undefined
-  /** Pages before this one were not looked at. */
+  /** Pages before this one were not searched. */
   readonly reach: string | undefined
-  /** What is wrong with the words. */
+  /** What is wrong with the input. */
   readonly problem: UsageError | undefined
 }
 
-/** The pages that an address asks for, newest first. @param within what it cannot ask beyond */
+/** The pages that an address asks for, newest first. @param within limits that it cannot exceed */
 export async function readPart(home: Home, asked: AskedList, within: Partial<Filters> = {}): Promise<PartOfList> {
   try {
-    const words = filterWords(asked)
+    const words = filterWords(asked, await meaningsIn(home.db))
     const filters = { ...(await filtersOf(SNAPSHOTS, words, nameOf)(home)), ...within }
     const found: ListedSnapshot[] = []
     const last = asked.below === undefined ? {} : { last: placeOf(asked.below) }
@@ -63,7 +64,7 @@ const NAMES: ReadonlyMap<string, string> = new Map([
 ])
 const nameOf = (filter: string) => NAMES.get(filter) ?? filter
 
-/** How many pages there are of each outcome; `open`: still to be begun. */
+/** How many pages have each outcome; `open`: not yet begun. */
 export type Tally = Readonly<Record<'archived' | 'partial' | 'failed' | 'open', number>>
 
 const OUTCOMES = [
@@ -85,7 +86,7 @@ const LABELS = [
 ] as const satisfies readonly (readonly [Field, string])[]
 
 /**
- * A list of pages with what narrows it, all of it links and a form that work without a script.
+ * A list of pages with its filters, which are links and a form that work without a script.
  * @param tally of all pages that the list may have
  */
 export function listOfPages(web: Web, session: Session, asked: AskedList, part: PartOfList, tally: Tally): Html {
@@ -148,7 +149,7 @@ ${view('Grid', 'grid', isGrid)}</nav></div>
 ${asWords(asked)}`
 }
 
-/** What the list is narrowed by, each with the way to do without it. */
+/** The active filters, each with a link that removes it. */
 function asWords(asked: AskedList): Html {
   const { typed } = asked
   const words = LABELS.flatMap(([name, label]) => {
@@ -168,7 +169,7 @@ function problem({ message, hint }: UsageError): Html {
 ${hint && html`<small>${foreign(hint)}</small>`}</p>`
 }
 
-/** Which part of the list this is. */
+/** Describes which part of the list this is. */
 function found({ below, typed, to }: AskedList, { rows, next, reach }: PartOfList): Html {
   const looked =
     reach === undefined
@@ -180,7 +181,7 @@ function found({ below, typed, to }: AskedList, { rows, next, reach }: PartOfLis
   const [first, last] = [rows[0], rows.at(-1)]
   if (!first || !last)
     return html`<p class="found" role="status">${
-      Object.keys(typed).length === 0 && below === undefined ? 'No page is done yet.' : 'No page is as asked for.'
+      Object.keys(typed).length === 0 && below === undefined ? 'No page is finished yet.' : 'No page matches.'
     }${looked}</p>`
   const span =
     below === undefined && next === undefined ? '' : html`, added ${time(madeAt(last.id))} to ${time(madeAt(first.id))}`
@@ -188,7 +189,7 @@ function found({ below, typed, to }: AskedList, { rows, next, reach }: PartOfLis
   return html`<p class="found" role="status">${which}${many(rows.length, 'page')}${span}.${looked}</p>`
 }
 
-/** The ways to newer and older parts. A list that goes on costs the same however far one goes. */
+/** Links to newer and older parts. Every part costs the same, however far back. */
 function pager(asked: AskedList, { next, reach, rows }: PartOfList): Html {
   const { below, trail } = asked
   if (below === undefined && next === undefined) return html``

@@ -6,10 +6,10 @@ import { servedAssets } from '../assets.ts'
 import type { Web } from '../web.ts'
 import { banner } from './frame.ts'
 
-/** A copy may open what its links name in a window of its own, which then is that site's; and nothing else. */
+/** A copy may open the targets of its links in a new window, with the rights of that site; and nothing else. */
 const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox'
 
-/** Where the pages and files of a list are, by the ids of the pages. */
+/** The links of the pages and files of a list, by the ids of the pages. */
 export function servedLinks({ copies }: Pick<Web, 'copies'>, session: Session): Pick<ListLinks, 'snapshot' | 'fileOf'> {
   return {
     snapshot: (id) => `/snapshots/${id}`,
@@ -17,7 +17,7 @@ export function servedLinks({ copies }: Pick<Web, 'copies'>, session: Session): 
   }
 }
 
-/** The place of a page that is served. @param snapshotId whose files it shows, if of one */
+/** The place of a served page. @param snapshotId the page whose files it shows, if any */
 export function served(web: Pick<Web, 'copies'>, session: Session, snapshotId = ''): Place {
   const { style, script, worker } = servedAssets()
   const file = (path: string) => web.copies.file(snapshotId, session, path)

@@ -6,28 +6,28 @@ import { type SnapshotRow, snapshotById } from '../../db/snapshots.ts'
 import { type SnapshotPage, snapshotPageOf, snapshotRows } from '../../pages/model/snapshot.ts'
 import type { Web } from '../web.ts'
 
-/** So many attempts of hooks are shown. */
+/** How many attempts of hooks are shown. */
 const MOST_RESULTS = 1_000
-/** There may be more: counted so far. */
+/** How far further ones are counted. */
 const COUNTED = 100_000
-/** Copies of the URL that a page knows of. */
+/** How many copies of the URL a page knows of. */
 export const MOST_COPIES = 200
 
-/** What is known of a page that is shown. */
+/** The data of a page that is shown. */
 export interface ReadSnapshot {
   readonly row: SnapshotRow
   readonly snapshot: SnapshotPage
-  /** Attempts that are not among its results; `COUNTED` stands for that many and more. */
+  /** Attempts beyond its results; `COUNTED` stands for that many and more. */
   readonly moreResults: number
   /** The copies of its URL, newest first. */
   readonly copies: readonly PageCopy[]
-  /** Who works on it. */
+  /** Its current work. */
   readonly work: PageInWork | undefined
-  /** Where its files were made. */
+  /** The data dirs where its files were made. */
   readonly makers: readonly Maker[]
 }
 
-/** Reads a page and what belongs to it, in one transaction. Undefined: it was deleted. */
+/** Reads a page and its surroundings in one transaction. Undefined: it was deleted. */
 export async function readSnapshot(web: Web, id: string): Promise<ReadSnapshot | undefined> {
   const { home } = web.archive
   return await byIndex(home.db, async (db) => {

@@ -20,10 +20,10 @@ import { served } from './place.ts'
 import { MOST_COPIES, type ReadSnapshot, readSnapshot } from './read-snapshot.ts'
 import { datesNav, inTime, timeline } from './timeline.ts'
 
-/** Files that are named; there may be thousands in a mirror of a site. */
+/** How many files are named; a mirror of a site may have thousands. */
 const MOST_FILES = 300
 
-/** One page: a copy, large; the others, its copies at other times, and what is known of it. */
+/** One page: a large copy; the other ones, its copies at other times, and what is known of it. */
 export function routeSnapshot(app: App, web: Web): void {
   const { home } = web.archive
   app.get('/snapshots', (c) => c.redirect('/', 302))
@@ -54,25 +54,25 @@ export function routeSnapshot(app: App, web: Web): void {
   })
 }
 
-/** What becomes of a page that is not finished. */
+/** The state of an unfinished page. */
 function standing({ row, snapshot, work }: ReadSnapshot): Html {
   const said = (words: Html) =>
     html`<p class="cause open" id="standing" role="status" data-live><b>${words}</b>
-<span>${snapshot.outputs.length > 0 ? 'What is there so far is shown.' : ''}</span></p>
+<span>${snapshot.outputs.length > 0 ? 'The results so far are shown.' : ''}</span></p>
 `
   if (row.status === 'queued') {
     const again = row.retry_at !== null && row.retry_at.getTime() > Date.now() + 1_000 ? row.retry_at : undefined
-    return said(again ? html`It is tried again at ${time(again)}` : html`It waits to be archived`)
+    return said(again ? html`It is retried at ${time(again)}` : html`It waits to be archived`)
   }
   if (row.status === 'paused')
-    return said(html`It is paused. <code>archivebox-ts snapshot resume ${row.id}</code> lets it go on.`)
+    return said(html`It is paused. <code>archivebox-ts snapshot resume ${row.id}</code> resumes it.`)
   if (row.status === 'sealed') return html`<p id="standing" data-live hidden></p>\n`
   const hooks = work && hooksAtWork(work.hooks)
   if (hooks) return said(html`It is being archived: ${hooks}`)
-  return said(work ? html`It is being archived` : html`It was begun, and nobody works on it at this moment`)
+  return said(work ? html`It is being archived` : html`It was begun, but nobody works on it at this moment`)
 }
 
-/** Why files that rows name are not here. */
+/** Why files in rows are not here. */
 function lost(home: Home, { snapshot, makers }: ReadSnapshot, gone: readonly Output[]): Html {
   const elsewhere = makers.filter(({ data_dir_id: id }) => id !== home.dataDirId)
   const isFolder = !existsSync(join(home.dataDir, snapshot.folder))
@@ -90,7 +90,7 @@ function lost(home: Home, { snapshot, makers }: ReadSnapshot, gone: readonly Out
                 : html`the machine <b>${hostname}</b>`
             }`,
         )}.`
-      : html`<code>archivebox-ts verify</code> says what else is missing.`
+      : html`<code>archivebox-ts verify</code> reports what else is missing.`
   return html`<p class="cause failed" role="status"><b>${what}${
     isFolder ? html`: <code>${snapshot.folder}</code>` : html`: ${foreign(names.join(', ') + rest)}`
   }</b>
@@ -114,12 +114,12 @@ function caption(
   return html`<p class="about" id="about" data-live><b>${best.plugin}</b> ${sizeText(best.size)}
 ${reader && !isReading ? html`<a href="${choice(reader)}">Reader view</a>` : ''}
 ${isReading && whole && whole !== best ? html`<a href="${choice(whole)}">As it looked</a>` : ''}
-<a href="${file(best.path)}" target="_blank" rel="noreferrer">Open it alone</a>
+<a href="${file(best.path)}" target="_blank" rel="noreferrer">Open in a new tab</a>
 ${replay}</p>
 `
 }
 
-/** The way to the replay of its WARC or WACZ, or why there is none. */
+/** The link to the replay of its WARC or WACZ, or why there is none. */
 function replayLine(web: Web, session: Session, { id, folder, results }: SnapshotPage): Html {
   const isHere = (path: string) => existsSync(join(web.archive.home.dataDir, folder, path))
   const all = results.flatMap(({ plugin, files }) => Object.keys(files).map((name) => `${plugin}/${name}`))
@@ -134,9 +134,9 @@ function replayLine(web: Web, session: Session, { id, folder, results }: Snapsho
 
 const WHY_OFF = {
   'not installed': html`To replay it: <code>archivebox-ts plugin install replay</code>`,
-  'one host': html`Replay is off: it needs a host for each copy, as
+  'one host': html`Replay is off: it needs a host for each copy, such as
 <code>CONTENT_URL=https://*.copies.example.org</code>`,
-  'no TLS': html`Replay is off: browsers want HTTPS for it, in <code>CONTENT_URL</code>`,
+  'no TLS': html`Replay is off: browsers require HTTPS for it, in <code>CONTENT_URL</code>`,
 }
 
 function more({ snapshot, moreResults }: ReadSnapshot): Html {
@@ -147,7 +147,7 @@ function more({ snapshot, moreResults }: ReadSnapshot): Html {
 `
 }
 
-/** Every file that is known of it, and its hash. */
+/** All its known files, with their hashes. */
 function files({ results }: SnapshotPage, hashes: Hashes | undefined): Html {
   const all = results.flatMap(({ plugin, files }) =>
     Object.entries(files).map(([name, { size }]) => ({ path: `${plugin}/${name}`, size })),
@@ -158,7 +158,7 @@ function files({ results }: SnapshotPage, hashes: Hashes | undefined): Html {
     return html`<li>${foreign(path)} ${sizeText(size)}${hash && html` <code>${hash}</code>`}</li>
 `
   }
-  const root = hashes?.root && html`<p class="dim">SHA-256 of all together: <code>${hashes.root}</code></p>`
+  const root = hashes?.root && html`<p class="dim">SHA-256 of all files together: <code>${hashes.root}</code></p>`
   const rest = all.length - MOST_FILES
   return html`<details class="hashes" id="all-files"><summary>${many(all.length, 'file')}${
     hashes ? ' with their hashes' : ''

@@ -3,24 +3,24 @@ import type { PageCopy } from '../../db/archived-pages.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { time } from '../../pages/layout.ts'
 
-/** Copies that are named, around the one that is shown. */
+/** How many copies are named, around the one that is shown. */
 const NAMED = 60
 
-/** A copy on the line of time. */
+/** A copy on the timeline. */
 interface Dated extends Pick<PageCopy, 'id' | 'outcome'> {
   readonly at: Date
 }
 
 /**
- * The copies of a URL in the order of time, with the one that is shown.
- * @param here the one that is shown, which may not be finished
+ * The copies of a URL in order of time, including the one that is shown.
+ * @param here the one that is shown, which may be unfinished
  */
 export function inTime(copies: readonly PageCopy[], here: Dated): Dated[] {
   const others = copies.filter(({ id }) => id !== here.id).map(({ sealed_at: at, ...copy }) => ({ ...copy, at }))
   return [...others, here].sort((a, b) => a.at.getTime() - b.at.getTime())
 }
 
-/** The copy that is shown, and the way to those before and after it. @param all in the order of time */
+/** The copy that is shown, with links to those before and after it. @param all in order of time */
 export function datesNav(all: readonly Dated[], here: string): Html {
   const place = all.findIndex(({ id }) => id === here)
   const step = (copy: Dated | undefined, name: string, sign: string, rel: string) =>
@@ -29,13 +29,13 @@ export function datesNav(all: readonly Dated[], here: string): Html {
 ${sign}</a>`
   const shown = all[place]
   return html`<nav class="dates" id="copies" data-live aria-label="Copies of this page">
-${step(all[place - 1], 'The copy before', '‹', 'prev')}${shown && html`<b>${time(shown.at)}</b>`}
-${step(all[place + 1], 'The copy after', '›', 'next')}${
+${step(all[place - 1], 'Previous copy', '‹', 'prev')}${shown && html`<b>${time(shown.at)}</b>`}
+${step(all[place + 1], 'Next copy', '›', 'next')}${
   all.length > 1 ? html`<a href="#timeline">${number(all.length)} copies</a>` : ''
 }</nav>`
 }
 
-/** All of them on a line, by how far they are from each other, and as links. Nothing for a single copy. */
+/** All of them, on a line by their distance in time, and as links. Nothing for a single copy. */
 export function timeline(all: readonly Dated[], here: string, isAll: boolean): Html {
   const [first, last] = [all[0], all.at(-1)]
   if (all.length < 2 || !first || !last) return html``

@@ -1,7 +1,7 @@
 import { foreign, html } from '../../pages/html.ts'
 import { board } from './frame.ts'
 
-/** What went wrong, and what now. @param why in one line */
+/** A page about what went wrong, and what to do. @param why in one line */
 export function troublePage(text: string, why: string): string {
   const body = html`<h1>${text}</h1>
 <p>${foreign(why)}</p>

@@ -10,15 +10,15 @@ import { adoptCrawls } from './adopt-crawls.ts'
 import { adoptSnapshot } from './adopt-snapshot.ts'
 import { Adoption, type Collection, idOf } from './collection.ts'
 
-/** Snapshots between two looks at what is here already. */
+/** How many snapshots are handled between two checks of what is here already. */
 const BATCH = 200
-/** How long another adoption may take to end, that is about to. */
+/** How long another adoption that is about to end may take. */
 const LOCK_MS = 1_000
 
 /**
- * Takes over the snapshots of a collection with their files, which stay there, too. What is here already stays as it
- * is, so that it may be begun again after an interruption. One at a time: it empties the folders that it is about to
- * fill. Throws AppError when another process is at it.
+ * Imports the snapshots of a collection with their files, which also stay there. What is here already stays as it is,
+ * so that an interrupted import can be repeated. One at a time: it empties the folders that it is about to fill. Throws
+ * AppError when another process is importing.
  * @param onProgress called now and then
  */
 export async function adoptCollection(
@@ -29,8 +29,8 @@ export async function adoptCollection(
   const lock = new FileLock(join(home.dataDir, '.adoption.lock'))
   try {
     if (!(await lock.exclusiveWithin(LOCK_MS)))
-      throw new AppError('another process is taking over a collection into this data dir', {
-        hint: 'begin again when it has ended: what it has taken is not taken twice',
+      throw new AppError('another process is importing a collection into this data dir', {
+        hint: 'try again when it has ended: nothing is imported twice',
       })
     return await adoptAll(home, collection, onProgress)
   } finally {
@@ -66,7 +66,7 @@ async function adoptAll(
   return adoption
 }
 
-/** Writes the pages of a snapshot that is here, when whoever took it was interrupted before that. */
+/** Writes the pages of an imported snapshot, when the import was interrupted before that. */
 async function mendPages(home: Home, id: string, place: PlaceOfPage, adoption: Adoption): Promise<void> {
   adoption.before += 1
   adoption.crawls.add(place.crawl_id)

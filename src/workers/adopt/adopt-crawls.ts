@@ -40,7 +40,7 @@ function hasFiles(collection: Collection, snapshot: SourceSnapshot): boolean {
   }
 }
 
-/** Adds a page to its crawl; another page of the same URL gets a crawl of its own. @returns the crawl */
+/** Adds a page to its crawl; another page of the same URL gets a separate crawl. @returns the crawl */
 export async function adoptInto(home: Home, { label }: Collection, page: AdoptedPage): Promise<string> {
   if (await adoptPage(home.db, page)) return page.crawlId
   const urls = new UrlListBuilder()

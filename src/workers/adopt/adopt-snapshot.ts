@@ -14,7 +14,7 @@ import { adoptedResults } from './adopted-results.ts'
 import { type Adoption, type Collection, filesOf, idOf } from './collection.ts'
 import { takeFiles } from './take-files.ts'
 
-/** Takes over one snapshot with its files. One that has no copy is noted as open. */
+/** Imports one snapshot with its files. One without a copy is noted as open. */
 export async function adoptSnapshot(
   home: Home,
   collection: Collection,

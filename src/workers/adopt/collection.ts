@@ -11,33 +11,33 @@ export interface Collection {
   /** The real path of its top folder. */
   readonly folder: string
   readonly label: string
-  /** Its snapshots, crawl by crawl, as often as they are asked for. */
+  /** Its snapshots, crawl by crawl; can be read repeatedly. */
   readonly snapshots: () => Iterable<SourceSnapshot> | AsyncIterable<SourceSnapshot>
-  /** Files are taken by hard links where they work. */
+  /** Files are taken as hard links where possible. */
   readonly byLinks: boolean
 }
 
-/** What became of a collection. */
+/** The outcome of importing a collection. */
 export class Adoption {
   read = 0
   taken = 0
-  /** Here from an earlier time. */
+  /** Imported earlier. */
   before = 0
   linked = 0
   copied = 0
   bytes = 0
-  /** Snapshots that could not be taken, each with the reason. */
+  /** Snapshots that could not be imported, each with the reason. */
   readonly refused: string[] = []
-  /** Links and special files among the files, which are not taken. */
+  /** Links and special files among the files, which are not imported. */
   readonly left: string[] = []
-  /** What has no copy there, with what is known of it. */
+  /** URLs without a copy there, with their details. */
   readonly open = new UrlListBuilder()
   readonly crawls = new Set<string>()
 }
 
 /**
  * Where the files of a snapshot are, and whether they lie as they did before 0.9; undefined: there are none. Throws
- * AppError where its rows say that they lie elsewhere than in the collection.
+ * AppError when its rows place them outside the collection.
  */
 export function filesOf(
   collection: Collection,
@@ -54,5 +54,5 @@ export function filesOf(
   return undefined
 }
 
-/** The id of a snapshot here: the same whenever it is taken over. */
+/** The id of a snapshot here: the same for every import. */
 export const idOf = ({ id, bookmarkedAt }: SourceSnapshot) => adoptedId(`snapshot ${id}`, bookmarkedAt)

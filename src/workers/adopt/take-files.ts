@@ -20,7 +20,7 @@ import { mimeOf } from '../../base/mime.ts'
 import { put } from '../../base/own.ts'
 import type { OutputFile } from '../../db/tables.ts'
 
-/** The files that were taken, by plugin and by path below its folder. */
+/** The files that were imported, by plugin and by path below its folder. */
 export interface TakenFiles {
   readonly files: Map<string, Record<string, OutputFile>>
   linked: number
@@ -31,10 +31,10 @@ export interface TakenFiles {
 }
 
 /**
- * Takes the files of a folder over into another one, which is emptied before: by copies that are compared with their
- * originals, which stay as they are. All or nothing: throws when a file cannot be taken.
+ * Imports the files of a folder into another one, which is emptied first: as copies that are compared with their
+ * originals, which stay as they are. All or nothing: throws when a file cannot be imported.
  * @param from its real path: nothing that leads out of it is taken
- * @param byLinks by hard links, where they work: whoever changes the original then changes what was taken
+ * @param byLinks as hard links, where possible: whoever changes the original then changes the imported file
  * @param placeOf where an entry of the folder goes, its plugin's folder first; undefined: nowhere
  */
 export async function takeFiles(
@@ -59,7 +59,7 @@ export async function takeFiles(
     }
     try {
       const original = fstatSync(fd)
-      // A folder above it may be another one by now.
+      // A folder above it may have been replaced by now.
       if (realpathSync.native(source) !== source) throw new Error(`${source} is a link by now`)
       const target = join(to, place)
       folders.add(dirname(target))
@@ -102,7 +102,7 @@ async function linkTo(source: string, target: string, original: Stats): Promise<
 
 const isSame = (one: Stats, other: Stats) => one.ino === other.ino && one.dev === other.dev
 
-/** A copy, which shares its blocks with the original where the file system can; those read it who read that. */
+/** A copy, which shares its blocks with the original if the file system can; readable by whoever could read that. */
 async function copyTo(source: string, target: string, original: Stats, fd: number): Promise<void> {
   await copyFile(source, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
   await chmod(target, 0o600 | (original.mode & 0o044))

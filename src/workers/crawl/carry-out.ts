@@ -27,7 +27,7 @@ export interface CrawlLane {
   readonly sequence: HookSequence
 }
 
-/** What it takes to work on one crawl. What is known about it is in its `CrawlState`. */
+/** The tools for the work on one crawl. Its state is in its `CrawlState`. */
 export interface CrawlInWork extends CrawlLane {
   readonly claim: CrawlClaim<'started'>
   readonly tick: Context
@@ -41,7 +41,7 @@ const PACE_MS = 100
 
 /**
  * Does what is planned next for a crawl. Throws ClaimLost when another worker owns it by now.
- * @returns what is different then
+ * @returns the changes of its state
  */
 export async function carryOut(crawl: CrawlInWork, next: CrawlStep): Promise<Partial<CrawlState>> {
   const { context, queue, pool, sequence, claim, tick, services, page, watch } = crawl
@@ -79,7 +79,7 @@ export async function carryOut(crawl: CrawlInWork, next: CrawlStep): Promise<Par
   }
 }
 
-/** Looks what has become of the crawl, its services and its pages. */
+/** Looks at the current state of the crawl, its services and its pages. */
 async function look(crawl: CrawlInWork): Promise<Partial<CrawlState>> {
   const { context, queue, pool, claim, tick, services, watch } = crawl
   const { home } = context.owner
@@ -100,7 +100,7 @@ async function look(crawl: CrawlInWork): Promise<Partial<CrawlState>> {
 const hasSpaceIn = ({ owner, settings }: WorkerProcessContext) =>
   lacksSpace(owner.home.dataDir, settings.config.DISK_FLOOR) === undefined
 
-/** May a page begin? One that is begun in a stop comes to nothing, and would count as tried. */
+/** Whether a page may begin. One that is begun during a stop comes to nothing, and would count as tried. */
 export const mayBegin = (
   { context }: Pick<CrawlLane, 'context'>,
   abort: AbortSignal,

@@ -41,14 +41,14 @@ export async function sealCrawl(
   }
 }
 
-/** Do all open snapshots of a crawl wait: paused, or until a hook is tried again? */
+/** Whether all open snapshots of a crawl wait: paused, or for another try of a hook. */
 export function isIdle({ open, due, claimed, rest_s }: OpenSnapshots): boolean {
   return open && due + claimed === 0 && rest_s > NAP_SECONDS
 }
 
 /**
  * Releases a crawl. It is due at once; an idle one, when the first of its snapshots is.
- * @param counts the attempt counts: it came to nothing
+ * @param counts whether the attempt counts, since it came to nothing
  */
 export async function releaseCrawl(
   { home }: Owner,
@@ -66,7 +66,7 @@ export async function releaseCrawl(
 
 const SPENT = `given up: ${crawlMachine.states.started.giveUp.after} attempts at this crawl did not finish`
 
-/** Seals a crawl that ended its workers too often, with the pages it has, and says so on its page. */
+/** Seals a crawl that ended its workers too often, with the pages it has, and reports so on its page. */
 export async function giveUpCrawl(
   { owner: { home }, log }: Pick<WorkerContext, 'owner' | 'log'>,
   queue: CrawlQueue,

@@ -16,7 +16,7 @@ export class CrawlPageWriter {
   #changes: number | undefined
   #writtenAt = Number.NEGATIVE_INFINITY
 
-  /** @param pool counts how often a page got further */
+  /** @param pool counts how often a page made progress */
   constructor(context: WorkerContext, crawl: CrawlRow, pool: { readonly changes: number }) {
     this.#context = context
     this.#crawl = crawl

@@ -3,17 +3,17 @@ import { isIdle } from './crawl-ends.ts'
 
 /** A crawl in work, as far as it matters to what happens next: plain data. */
 export interface CrawlState {
-  /** Its pages, as somebody has just looked; undefined: they may be different by now. */
+  /** Its pages, as of a look just now; undefined: they may have changed. */
   readonly pages?: OpenSnapshots | undefined
-  /** This runner is to work on some of its pages. */
+  /** This runner may work only on some of its pages. */
   readonly isInScope: boolean
-  /** What runs for all its pages. Fallen: it has ended by itself; killed: there was no time for its end. */
+  /** The services for all its pages. Fallen: one has ended by itself; killed: there was no time for their end. */
   readonly services: 'up' | 'fallen' | 'ended' | 'killed'
-  /** The one file of all its pages. */
+  /** The one file with all its pages. */
   readonly bundle: 'due' | 'written' | 'cut short'
   readonly isSealed: boolean
   readonly hasSpace: boolean
-  /** A page may begin here: a stop is not on its way, and there is room for what it saves. */
+  /** Whether a page may begin here: no stop is in progress, and there is disk space. */
   readonly mayBegin: boolean
   readonly isStopped: boolean
 }
@@ -31,7 +31,7 @@ export type CrawlStep =
   | { readonly do: 'bundle' }
   | { readonly do: 'end services' }
   | { readonly do: 'seal' }
-  /** Has workers begin so many pages; then adds the next pages of the list, or waits for news. */
+  /** Lets workers begin this many pages; then adds the next pages of the list, or waits for news. */
   | { readonly do: 'work'; readonly begin: number; readonly meanwhile: 'expand' | 'pace' | 'wait' }
 
 /** What happens next to a crawl. Nothing else decides that. */

@@ -1,9 +1,9 @@
 import { createWriteStream, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { readSetting } from '../../base/config.ts'
+import { CRAWL_WACZ } from '../../base/crawl-wacz.ts'
 import { messageOf } from '../../base/errors.ts'
 import { flush } from '../../base/flush.ts'
-import { CRAWL_WACZ } from '../../base/wacz/crawl-wacz.ts'
 import type { CrawlRow } from '../../db/crawls.ts'
 import { eachListed } from '../../db/lists/each-listed.ts'
 import { SNAPSHOTS } from '../../db/lists/listings.ts'
@@ -13,16 +13,16 @@ import { WaczPages } from '../../pages/wacz.ts'
 import type { WorkerContext } from '../supervise/worker-context.ts'
 
 const [PLUGIN, NAME] = CRAWL_WACZ.split('/') as [string, string]
-/** A file in the making, of this worker or of one that was killed. */
+/** An unfinished file, of this worker or of one that was killed. */
 const PART = /^\..*\.part$/
 
 /**
- * Writes the WACZ of a crawl whose pages have ended: one file with the WARCs of all, when the plugin `wacz` is on, the
- * pages are several, and together not above CRAWL_WACZ_MAX_SIZE. It is made of what is published, so a crawl that was
- * killed midway gets the same as any other. That it cannot be written is told, and is no reason against the crawl's
- * end.
+ * Writes the WACZ of a crawl whose pages have ended: one file with the WARCs of all, if the plugin `wacz` is enabled,
+ * and there are several pages, together not above CRAWL_WACZ_MAX_SIZE. It is made of what is published, so a crawl that
+ * was killed midway gets the same as any other. A failure to write it is logged, but does not keep the crawl from
+ * ending.
  * @param abort ends it, with nothing left
- * @returns false when it was ended
+ * @returns false when it was aborted
  */
 export async function writeCrawlWacz(
   { owner: { home, processId }, settings, log }: WorkerContext,
@@ -48,7 +48,7 @@ export async function writeCrawlWacz(
       )
     if (abort.aborted) return false
     if (pages.size > most || pages.count < 2) {
-      rmSync(join(folder, NAME), { force: true }) // Of an earlier run, when there was less or more.
+      rmSync(join(folder, NAME), { force: true }) // From an earlier run, when there was less or more.
       return true
     }
     mkdirSync(folder, { recursive: true })
@@ -61,7 +61,7 @@ export async function writeCrawlWacz(
       log.warn(`crawl ${crawl.id}: ${NAME} lacks ${pages.elsewhere} pages, which are not on this machine`)
     await flush([part])
     renameSync(part, join(folder, NAME))
-    // A deletion takes the files of its page away first, and then this one: one of us sees the other.
+    // A deletion removes the files of its page first, and then this one: whichever comes second sees the other.
     if (!pages.areThere) rmSync(join(folder, NAME), { force: true })
     await flush([folder])
   } catch (error) {

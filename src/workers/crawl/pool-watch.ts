@@ -8,12 +8,12 @@ const LOOK_MS = 2_000
 const DOUBT_MS = 500
 
 /**
- * Notices workers whose page was taken from them, by a pause or a cancellation, and has them look. A worker between two
- * pages briefly looks the same.
+ * Notices workers whose page was taken from them, by a pause or a cancellation, and makes them look. A worker between
+ * two pages briefly looks the same.
  */
 export class PoolWatch {
   readonly #pool: ActorPool
-  /** How often a page had got further when the work began, and when somebody last asked. */
+  /** The count of progress when the work began, and when it was last asked for. */
   readonly #before: number
   #known: number
   #doubtSince: number | undefined
@@ -24,12 +24,12 @@ export class PoolWatch {
     this.#known = pool.changes
   }
 
-  /** Did no page get any further? */
+  /** Whether no page made progress. */
   get cameToNothing(): boolean {
     return this.#pool.changes === this.#before
   }
 
-  /** Did one since this was last asked? */
+  /** Whether one did since this was last asked. */
   hasProgressed(): boolean {
     const known = this.#known
     this.#known = this.#pool.changes

@@ -15,7 +15,7 @@ const LOOK_MS = 30_000
 
 /**
  * Adds the crawls of schedules when they are due. A leader that works on everything does so; one that was started for
- * certain crawls or pages leaves them for the next one, which makes up for what was missed.
+ * certain crawls or pages leaves them to the next one, which makes up for missed ones.
  */
 export class Scheduled {
   readonly #context: WorkerContext
@@ -27,17 +27,17 @@ export class Scheduled {
     this.#isOurs = isEverything(context.scope)
   }
 
-  /** Something has changed: looks the next time. */
+  /** Something has changed: look the next time. */
   look(): void {
     this.#lookAt = Number.NEGATIVE_INFINITY
   }
 
-  /** Handles what is due; without anything it costs a statement every 30 s. */
+  /** Handles due schedules; without any it costs a statement every 30 s. */
   async whenDue(): Promise<void> {
     if (this.#isOurs && performance.now() >= this.#lookAt) await this.isNear(0)
   }
 
-  /** Handles what is due. True: something was, or will be within `soonMs`. */
+  /** Handles due schedules. True: there was one, or one will be due within `soonMs`. */
   async isNear(soonMs: number): Promise<boolean> {
     if (!this.#isOurs) return false
     this.#lookAt = performance.now() + LOOK_MS

@@ -21,7 +21,7 @@ export class Services {
   readonly #abort: AbortSignal
   /** As the crawl's row has them. */
   #unable: ReadonlyMap<string, string>
-  /** For each plugin whose service ended by itself, how it did the last time. */
+  /** For each plugin whose service ended by itself, how it last did. */
   readonly #ended = new Map<string, string>()
   #restarts = 0
   #sealed = 0
@@ -60,7 +60,7 @@ export class Services {
     if (this.#wereUp) await this.start()
   }
 
-  /** Has one of them ended although nobody asked it to, other than with success? */
+  /** Whether one of them has ended without being asked to, other than with success. */
   async haveEnded(): Promise<boolean> {
     if (this.#context.stop.drain.aborted) return false
     const ends = await this.#sequence.background.reap(hasFailed)
@@ -72,8 +72,8 @@ export class Services {
   }
 
   /**
-   * Starts them all again, once the workers of the pages are gone; after some times in vain, marks those that keep
-   * ending as unable instead, so that the pages go on without them.
+   * Restarts them all, once the workers of the pages are gone; after some failures, marks those that keep ending as
+   * unable instead, so that the pages go on without them.
    */
   async restart(): Promise<void> {
     const sealed = await sealedPageCount(this.#context.owner.home.db, this.#claim.id)

@@ -17,7 +17,7 @@ import { type IndexState, readState, writeState } from './index-state.ts'
 const BATCH = 2_000
 /** The longest an update keeps its caller waiting; the next update does the rest. */
 const MOST_MS = 1_000
-/** A transaction that holds the lock for longer is taken to be stuck. */
+/** A transaction that holds the lock for longer counts as stuck. */
 const LOCK_MS = 5_000
 
 interface IndexSummary extends ArchiveIndex {
@@ -82,7 +82,7 @@ async function takeStep(
   return { state, next }
 }
 
-/** The lists of copies of these URLs are written. */
+/** Notes that the lists of copies of these URLs are written. */
 async function forgetCopied({ dataDir }: Home, server: string | null, written: readonly string[]): Promise<void> {
   const state = readState(dataDir, server)
   const done = new Set(written)

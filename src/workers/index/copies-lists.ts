@@ -13,8 +13,8 @@ const MOST_COPIES = 100
 export type Rewrite = (id: string) => Promise<void>
 
 /**
- * Writes the lists of copies of these URLs, and before that the pages that do not link to theirs yet: what an earlier
- * list names was looked at then, so that another copy of a page that has a hundred costs one look.
+ * Writes the lists of copies of these URLs, and before that the pages that do not link to theirs yet. Pages in an
+ * earlier list were checked then, so that another copy of a page that has a hundred costs one check.
  */
 export async function writeCopies(home: Home, urls: readonly string[], rewrite: Rewrite): Promise<void> {
   for (const hash of urls) {
@@ -22,7 +22,7 @@ export async function writeCopies(home: Home, urls: readonly string[], rewrite: 
     const file = copiesFile(hash)
     const list = join(home.dataDir, file)
     const before = listedCopies(await readFile(list, 'utf8').catch(() => ''))
-    // The only copy of a list needs no link: it is looked at when there is another.
+    // The only copy in a list needs no link: it is checked when there is another.
     const linked = new Set(before.length < 2 ? [] : before)
     for (const copy of copies.length < 2 ? [] : copies.filter(({ output_dir }) => !linked.has(output_dir)))
       await ofOnePage(async () => {
@@ -37,7 +37,7 @@ export async function writeCopies(home: Home, urls: readonly string[], rewrite: 
   }
 }
 
-/** A page whose file cannot be read or written keeps no other from its list; `verify` names it. */
+/** A page whose file cannot be read or written does not keep others from their list; `verify` names it. */
 async function ofOnePage(work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -46,10 +46,10 @@ async function ofOnePage(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** A page names what it is shown with at its very end, behind its packed copies. */
+/** A page names its script at its very end, after its packed copies. */
 const END_BYTES = 4_096
 
-/** Is the page there, and without this script? */
+/** Whether the page exists, and lacks this script. */
 async function lacks(page: string, script: string): Promise<boolean> {
   const file = await open(page).catch(() => undefined)
   if (!file) return false

@@ -20,11 +20,11 @@ import { updateArchiveIndex } from './archive-index.ts'
 import { publishFile, publishFiles } from './publish-file.ts'
 
 /**
- * Writes index.html and index.jsonl of a snapshot that is sealed or about to be, or only listed. What cannot be shown
- * decides over nothing else: the page then has a plain index that says so. Of one that was deleted nothing is written.
+ * Writes index.html and index.jsonl of a snapshot that is sealed or about to be, or only listed. A page that cannot be
+ * rendered affects nothing else: it gets a plain index that says so. Writes nothing for a deleted snapshot. Throws
+ * errors that are not the page's fault: trouble of the machine, or of the database.
  * @param known is not read from the database
  * @returns why its index is a plain one, in one line; undefined: it is not
- * Throws what is no fault of the page: trouble of the machine, or of the database.
  */
 export async function writeSnapshotPages(
   home: Home,
@@ -47,12 +47,12 @@ export async function writeSnapshotPages(
     ...results.map(resultRecord),
   ]
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('')
-  // With the folder go the names of all that was renamed into it, outputs as well.
+  // Flushing the folder also flushes the names of everything that was renamed into it, outputs included.
   await publishFiles(dir, { 'index.jsonl': lines, 'index.html': html }, [dir])
   return why
 }
 
-/** @param name what the page is of */
+/** @param name the name of the page's subject */
 function orPlain(name: string, made: () => string): { readonly html: string; readonly why?: string } {
   try {
     return { html: made() }
@@ -93,7 +93,7 @@ export async function writeArchivePage(home: Home): Promise<boolean> {
   return index.isComplete
 }
 
-/** Writes the files that all pages share, unless they are there, and whole: a power cut may have left them empty. */
+/** Writes the files that all pages share, unless they are complete: a power cut may have left them empty. */
 async function writeAssets({ dataDir }: Home): Promise<void> {
   for (const { path, text } of Object.values(assetFiles())) {
     const file = join(dataDir, path)

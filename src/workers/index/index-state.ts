@@ -6,14 +6,14 @@ import { publishFile } from './publish-file.ts'
 /** The folder of the index in the data dir. */
 export const INDEX_FOLDER = 'archive/index'
 
-/** How far the index is: it lies beside the chunks. */
+/** How far the index has got: stored beside the chunks. */
 export interface IndexState {
   /** The server whose transactions the cursor counts. */
   readonly server: string | null
   readonly cursor: ChangeCursor | null
   /** The number of pages in each chunk. */
   readonly chunks: Readonly<Record<string, number>>
-  /** SHA-256 of the URLs whose lists of copies are to be written: the cursor has passed them. */
+  /** SHA-256 of the URLs whose lists of copies are yet to be written: the cursor has passed them. */
   readonly copied?: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export function readState(dataDir: string, server: string | null): IndexState {
   }
 }
 
-/** Has the next update write everything. */
+/** Makes the next update write everything. */
 export function forgetState(dataDir: string): void {
   rmSync(statePath(dataDir), { force: true })
 }

@@ -39,9 +39,9 @@ export async function publishFile(file: string, text: string): Promise<void> {
 }
 
 /**
- * As `publishFile`, several files of one folder, each by itself: when one fails, the others still are written.
- * @param others files and folders that are flushed with them, as soon as all have their names: a disk writes at once
- *   what it is asked for at once
+ * As `publishFile`, for several files of one folder, independently: when one fails, the others are still written.
+ * @param others files and folders that are flushed with them, as soon as all have their names: a disk writes together
+ *   what is requested together
  */
 export async function publishFiles(
   folder: string,
@@ -59,7 +59,7 @@ export async function publishFiles(
   await Promise.all(placing)
 }
 
-/** @returns the file, if it is still to be flushed: nothing had its name */
+/** @returns the file, if it is yet to be flushed: there was none of its name */
 async function place(file: string, text: string): Promise<string | undefined> {
   const isNew = !existsSync(file)
   const { pid, startTicks } = await ownIdentity()

@@ -44,13 +44,13 @@ export function after(state: PageState, fact: Fact): PageState {
   }
 }
 
-/** A hook that has run. Where it had been before, it got nowhere new: such a page must be given up some day. */
+/** A hook that has run. If it had ended before, that is no progress: such a page must be given up some day. */
 function ended(state: PageState, fact: Extract<Fact, { what: 'ended' }>): PageState {
   const { hook, end } = fact
   const own = hookOf(state, hook)
   const isEnd = end.event !== 'interrupt' && end.event !== 'delay' && end.event !== 'wait'
   const isInNeed = (end.event === 'fail' || hook.background) && own.needsService
-  // The later hooks of its job have made do without it.
+  // The later hooks of its job ran without it.
   const isDoubtful = isEnd && (isInNeed || state.service !== 'well')
   return {
     ...changed(state, hook, (one) => withEnd(state, isDoubtful ? { ...one, isDoubtful } : one, fact)),
@@ -96,13 +96,13 @@ export function withRow(one: HookState, rows: readonly ResultRow[]): HookState {
   return result ? { ...one, result, at: 'open' } : { ...one, at: 'late' }
 }
 
-/** Is an earlier background hook of its plugin running beside this one? */
+/** Whether an earlier background hook of its plugin is running beside this one. */
 const isAside = (state: PageState, hook: Hook): boolean =>
   hook.background && state.hooks.some(({ at, hook: other }) => at === 'running' && isBefore(other, hook))
 
 const isBefore = (other: Hook, { plugin, name }: Hook) => other.plugin === plugin && other.name < name
 
-/** The same of earlier rounds, as far as rows tell. */
+/** The same for earlier rounds, as far as rows tell. */
 export function withAsides(hooks: readonly HookState[]): readonly HookState[] {
   const ranBeside =
     ({ hook }: HookState) =>

@@ -33,7 +33,7 @@ export async function archiveSnapshot(
 ): Promise<Ended> {
   const { crawl } = claim.row.before
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} was deleted`)
-  // Before anything that may be what failed.
+  // Before anything that may be the cause of the failures.
   if (isGivenUp && claim.attempts > MOST_ATTEMPTS + 1) return await sealByRows(context, queue, claim, GIVEN_UP)
   const { page, claimed } = await takeUp(context, sequence, claim, crawl, tick, isGivenUp ? GIVEN_UP : undefined)
   for (let state = claimed; ; ) {

@@ -23,9 +23,9 @@ import { lookForFile, retryMs, settle } from './settle.ts'
 import type { Unrun } from './told.ts'
 
 /**
- * Does what is planned next for a page. Throws ClaimLost when another worker owns it by now, and whatever is no fault
- * of the page: trouble of the machine or the database, a process that cannot be ended.
- * @returns the page as it is then
+ * Does what is planned next for a page. Throws ClaimLost when another worker owns it by now, and any error that is not
+ * the page's fault: trouble of the machine or the database, a process that cannot be ended.
+ * @returns the page afterwards
  */
 export async function carryOut(page: PageInWork, state: PageState, next: PageStep): Promise<PageState> {
   const { context, claim, sequence, results, services, tick } = page
@@ -65,7 +65,7 @@ export async function carryOut(page: PageInWork, state: PageState, next: PageSte
 async function ask({ context, claim, crawl, settings, tick }: PageInWork, state: PageState): Promise<PageState> {
   const { owner } = context
   const { db } = owner.home
-  // A page that was begun is finished, after a pause or in a further attempt, too.
+  // A page that was begun is finished, also after a pause or in another attempt.
   if (claim.state === 'queued' && (await isCrawlFull(db, crawl)) && (await resultsOfPage(db, claim.id)).length === 0) {
     const reason = `not begun: the crawl has reached its --max-size, ${sizeText(crawl.max_size)}`
     return after(state, { what: 'refused', whyNot: { kind: 'beyond', reason } })
@@ -125,7 +125,7 @@ async function adopt(page: PageInWork, state: PageState, hooks: readonly HookOfP
     const ends = hooks.map((one) => earlierEnd(one, tree, log, context.owner.processId))
     now = await settle(page, state, ends, { ahead: hooks.find(({ hook }) => hook.readsPublished)?.hook })
   }
-  // The ends of what runs again count no more: their files go with the work tree.
+  // The ends of hooks that run again no longer count: their files go with the work tree.
   const again = hooksAt(now, 'open', 'logged').map(nameOf)
   const known = again.filter((name) => log.has(name))
   if (known.length > 0) forgetEnds(file, known)

@@ -21,7 +21,7 @@ import type { HookState, PageState } from './page-state.ts'
 import { withRequired } from './runs-again.ts'
 
 /**
- * Takes up a claimed page: what it takes to work on it, and what is known before its rows are read.
+ * Takes up a claimed page: prepares the work on it, with what is known before its rows are read.
  * @param givenUp why none of its hooks is to run any more
  */
 export async function takeUp(
@@ -101,7 +101,7 @@ async function whatToRun(
     hooks,
     missing: new Map([...lackingPlugins(plugins, settingsOfPage, binaries.missing), ...binaries.missing]),
     daemons,
-    // Our own browser is started again by its hook, and our own hooks visit the page again.
+    // Our own browser is restarted by its hook, and our own hooks visit the page again.
     serving: [...daemons].filter((plugin) => !own.has(plugin)),
   }
 }
@@ -120,7 +120,7 @@ function hookStates(
   }))
 }
 
-/** The folder of the latest other copy of its URL, whose files are used again where they are the same. */
+/** The folder of the latest other copy of its URL, whose files are reused where they are the same. */
 function earlierDir(dataDir: string, { row }: SnapshotClaim, settings: PageInWork['settings']): string | undefined {
   const { earlier } = row.before
   return earlier !== null && readSetting('REUSE_UNCHANGED', settings) ? join(dataDir, earlier) : undefined

@@ -13,7 +13,7 @@ export interface KnownEnd {
   readonly plugin: string
   readonly status: FinalStatus
   readonly output: string
-  /** What it met, when it failed. */
+  /** The error that it met, when it failed. */
   readonly cause?: string | undefined
   readonly background: boolean
   /** It does little but request the page: when it times out, others will, too. */
@@ -27,9 +27,9 @@ export class Consequences {
   readonly #empty = new Set<string>()
   /** Plugins whose background hook failed: their own other hooks would wait for it in vain. */
   readonly #down: Set<string>
-  /** For each cause, who met it first. */
+  /** For each cause, the plugin that met it first. */
   readonly #causes = new Map<string, Pick<KnownEnd, 'plugin' | 'asksOnly'>>()
-  /** Something of the page was received, so a later timeout may be due to one plugin alone. */
+  /** Some of the page was received, so a later timeout may be the fault of one plugin alone. */
   #isAnswered = false
 
   /**

@@ -19,17 +19,17 @@ export interface ServedCrawl {
   readonly unable: Readonly<Record<string, string>>
 }
 
-/** What a crawl's background hooks, such as a browser, run for its pages: seen from one of these. */
+/** The processes that a crawl's background hooks, such as a browser, run for its pages: as one page sees them. */
 export class CrawlServices {
   readonly #crawl: ServedCrawl
   readonly #plugins: ReadonlySet<string>
   readonly #foreign: ReadonlySet<string>
-  /** By process id, how many processes each consists of. */
+  /** The number of processes of each, by process id. */
   readonly #sizes = new Map<string, number>()
 
   /**
    * @param plugins the plugins with a background hook for the whole crawl
-   * @param foreign those of them that do not start again by themselves what they had started
+   * @param foreign those of them that do not restart by themselves what they had started
    */
   constructor(crawl: ServedCrawl, plugins: ReadonlySet<string>, foreign: ReadonlySet<string>) {
     this.#crawl = crawl
@@ -37,7 +37,7 @@ export class CrawlServices {
     this.#foreign = foreign
   }
 
-  /** Looks which there are when the work on a page begins. */
+  /** Notes which of them there are when the work on a page begins. */
   async look(): Promise<void> {
     if (this.#foreign.size === 0) return
     for (const row of await this.#rows())
@@ -45,8 +45,8 @@ export class CrawlServices {
   }
 
   /**
-   * Is one of them gone, so that the crawl's worker starts it again; or all that it had started: a browser whose
-   * launcher has not noticed; or is it frozen? What is left of it is killed.
+   * Whether one of them is gone, so that the crawl's worker restarts it; or everything that it had started, such as a
+   * browser whose launcher has not noticed; or it is frozen. Its remains are killed.
    */
   async haveLostOne(): Promise<boolean> {
     const rows = await this.#rows()
@@ -67,8 +67,8 @@ export class CrawlServices {
   }
 
   /**
-   * Has it ended with a failure, perhaps before the page began: its crawl's worker is about to notice? One that cannot
-   * serve is not started again, and neither is one beside which another hook of its plugin still runs.
+   * Whether it has failed, perhaps before the page began, so that its crawl's worker is about to notice. One that
+   * cannot serve is not restarted, nor is one beside which another hook of its plugin still runs.
    */
   #isStartedAgain(row: ProcessRow, all: readonly ProcessRow[]): boolean {
     const isPlugins = (other: ProcessRow) => isLive(other) && other.pwd === row.pwd

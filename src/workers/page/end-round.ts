@@ -9,7 +9,7 @@ import { sealSnapshot } from './seal-snapshot.ts'
 
 export type SnapshotQueue = ReturnType<typeof snapshotQueue>
 
-/** Ends the work on a page, for good or for now. Throws ClaimLost, or the reason for which it is left. */
+/** Ends the work on a page, for good or for now. Throws ClaimLost, or the reason why it is left. */
 export async function endRound(page: PageInWork, queue: SnapshotQueue, state: PageState, way: Way): Promise<Ended> {
   const { claim, tree, results, tick } = page
   const started = { ...claim, state: 'started' } as SnapshotClaim<'started'>

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { sleep } from '../../base/abort.ts'
 import { readSetting, type Texts } from '../../base/config.ts'
 import { failpoint } from '../../base/failpoint.ts'
-import { isPrivateAddress, isPrivateName } from '../../base/private-host.ts'
+import { isPrivateAddress, isPrivateName } from '../../browse/network/private-host.ts'
 import { blockHost, takeTurn } from '../../db/host-turns.ts'
 import type { Owner, SnapshotClaim } from '../../machines/queues.ts'
 
@@ -12,10 +12,10 @@ const LONGEST_BLOCK_MS = 86_400_000
 const MOST_KNOWN = 1_000
 
 /**
- * Waits for the turn of a claimed page at its host, when it is near. A page of a private host has no limits, and costs
+ * Waits until a claimed page may request its host, if that is soon. A page of a private host has no limits, and costs
  * nothing here.
- * @param leastDelayMs what the host itself wants between two pages
- * @returns undefined: begin now; else milliseconds, after which it is to be asked for again
+ * @param leastDelayMs the time that the host itself asks for between two pages
+ * @returns undefined: begin now; else the milliseconds before asking again
  */
 export async function awaitTurn(
   { home }: Pick<Owner, 'home'>,
@@ -40,13 +40,13 @@ export async function awaitTurn(
   return undefined
 }
 
-/** The host of this page refused it: no other page of it is begun for so long. */
+/** The host of this page refused it: no other page of it is begun for this long. */
 export async function keepAway({ home }: Pick<Owner, 'home'>, url: string, settings: Texts, ms: number): Promise<void> {
   const host = await limitedHost(url, settings)
   if (host !== undefined) await blockHost(home.db, host, Math.min(ms, LONGEST_BLOCK_MS))
 }
 
-/** The host of a URL, when its limits are kept. */
+/** The host of a URL, if its limits apply. */
 async function limitedHost(url: string, settings: Texts): Promise<string | undefined> {
   const which = readSetting('MANNERS', settings)
   const { hostname } = new URL(url)
@@ -54,7 +54,7 @@ async function limitedHost(url: string, settings: Texts): Promise<string | undef
   return hostname
 }
 
-/** Of names that say nothing: as far as they were looked up. */
+/** For names that do not tell: as far as they were looked up. */
 const known = new Map<string, boolean>()
 
 async function isPrivate(hostname: string): Promise<boolean> {
@@ -62,7 +62,7 @@ async function isPrivate(hostname: string): Promise<boolean> {
   if (answer !== undefined) return answer
   const { lookup } = await import('node:dns/promises')
   const addresses = lookup(hostname, { all: true }).then((found) => found.map(({ address }) => address))
-  // A host whose address is unknown counts as somebody else's.
+  // A host whose address is unknown counts as public.
   const found = await Promise.race([addresses.catch(() => []), wait(LOOK_UP_MS, [], { ref: false })])
   const isOwn = found.length > 0 && found.every(isPrivateAddress)
   if (known.size >= MOST_KNOWN) known.clear()

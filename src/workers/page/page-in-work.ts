@@ -12,14 +12,14 @@ import type { CrawlServices } from './crawl-services.ts'
 import type { Findings } from './findings.ts'
 import type { PageResults } from './page-results.ts'
 
-/** What it takes to work on one page. What is known about it is in its `PageState`. */
+/** The tools for the work on one page. Its state is in its `PageState`. */
 export interface PageInWork {
   readonly context: WorkerContext
   readonly claim: SnapshotClaim
   readonly crawl: CrawlOfPage
-  /** Its signal aborts when all work is to stop: on force, when the lease is lost, when the time is over. */
+  /** Its signal aborts when all work must stop: on force, when the lease is lost, when the time is over. */
   readonly tick: Context
-  /** Those of the page, as they were asked for. */
+  /** The page's own settings, as given. */
   readonly settings: Texts
   readonly hooks: readonly Hook[]
   readonly scope: HookScope

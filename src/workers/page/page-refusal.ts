@@ -1,23 +1,23 @@
 import { join } from 'node:path'
-import { AddressFilter } from '../../base/address-filter.ts'
 import { readSetting, type Texts } from '../../base/config.ts'
 import { sizeText } from '../../base/words.ts'
+import { AddressFilter } from '../../browse/network/address-filter.ts'
 import { bytesOfHost, pagesBefore } from '../../db/host-use.ts'
 import type { Owner, SnapshotClaim } from '../../machines/queues.ts'
 import { type Robots, robotsOf } from './robots.ts'
 
-/** What settings say about a page before it is begun. */
+/** What the settings decide about a page before it is begun. */
 export interface Permission {
   /** Why it is not archived, in one line; undefined: it is. */
   readonly refusal: string | undefined
-  /** What its host wants between two pages, in milliseconds. */
+  /** The time that its host asks for between two pages, in milliseconds. */
   readonly delayMs: number
   /** It may be archived at another time. */
   readonly isForNow?: boolean
 }
 
 /**
- * Asks the limits of the crawl, and the host's robots.txt, as far as they are set: without a setting it costs nothing.
+ * Checks the limits of the crawl, and the host's robots.txt, if they are set: otherwise it costs nothing.
  */
 export async function permissionFor(
   { home }: Pick<Owner, 'home'>,

@@ -10,9 +10,9 @@ export class PageResults {
   readonly #owner: Owner
   readonly #claim: SnapshotClaim
   #unwritten: ResultChange[] = []
-  /** Would what is unwritten be lost with this worker? */
+  /** Whether unwritten changes would be lost with this worker. */
   #isUntold = false
-  /** For each result, the process that the database has it running in. */
+  /** For each result, the process that runs it according to the database. */
   readonly #running = new Map<string, string>()
 
   constructor(owner: Owner, claim: SnapshotClaim) {
@@ -20,7 +20,7 @@ export class PageResults {
     this.#claim = claim
   }
 
-  /** Does the database know that this process works on the page? */
+  /** Whether the database knows that this process works on the page. */
   isKnown(processId: string): boolean {
     return [...this.#running.values()].includes(processId)
   }
@@ -40,7 +40,7 @@ export class PageResults {
     this.#isUntold ||= !isTold
   }
 
-  /** Queues a result again whose hook was to run, or was cut off. */
+  /** Queues a result again whose hook was about to run, or was cut off. */
   async interrupt(result: ResultRow): Promise<void> {
     const isKnown = this.#unwritten.some((change) => change.result.id === result.id)
     if (this.#running.has(result.id) && !isKnown) await this.add({ result, event: 'interrupt' })
@@ -54,7 +54,7 @@ export class PageResults {
     if (start) this.#running.set(start.result.id, start.processId)
   }
 
-  /** Has `write` write the collected changes, together with something else. */
+  /** Passes the collected changes to `write`, which writes them together with something else. */
   async writeWith<T>(write: (changes: readonly ResultChange[]) => Promise<T>): Promise<T> {
     const changes = this.#unwritten
     const done = await write(changes)
@@ -66,8 +66,8 @@ export class PageResults {
   }
 
   /**
-   * The fence before what no statement can guard, such as a rename: throws ClaimLost unless the claim and the term are
-   * still valid.
+   * The fence before actions that no statement can guard, such as a rename: throws ClaimLost unless the claim and the
+   * term are still valid.
    */
   async confirm(): Promise<void> {
     if (this.#isUntold) await this.write()

@@ -2,32 +2,32 @@ import type { Hook } from '../../hooks/discover.ts'
 import type { FinalStatus, ResultRow } from '../../machines/results.ts'
 import type { ReportedEnd } from './consequences.ts'
 
-/** A page in work, as far as it matters to what happens next: plain data, made by `recovered` and `after` alone. */
+/** A page in work, as far as it matters to what happens next: plain data, made only by `recovered` and `after`. */
 export interface PageState {
   /** Claimed; asked whether it may begin; its rows are begun; its work tree is open. */
   readonly stage: 'claimed' | 'asked' | 'begun' | 'open'
   /** Processes that may still be at work on it, from before the claim. */
   readonly former: readonly string[]
   readonly whyNot?: WhyNot | undefined
-  /** Its host grants it no turn for so long. */
+  /** Its host grants it no turn for this long. */
   readonly putOffMs?: number | undefined
   /** In run order. */
   readonly hooks: readonly HookState[]
-  /** Results of hooks that are no more, whose files are gone. */
+  /** Results of hooks that no longer exist, and whose files are gone. */
   readonly gone: readonly ResultRow[]
   /** Plugins whose set-up failed for the whole crawl, with the reason. */
   readonly unable: Readonly<Record<string, string>>
-  /** Plugins whose background hook for the whole crawl does not open again what it had opened. */
+  /** Plugins whose background hook for the whole crawl does not reopen what it had opened. */
   readonly serving: readonly string[]
   /** How often a hook that fails temporarily is tried again. */
   readonly mostRetries: number
-  /** Files of plugins that are not shown to their hooks, which make them again. */
+  /** Files of plugins that are hidden from their hooks, which make them again. */
   readonly hidden: Readonly<Record<string, readonly string[]>>
-  /** A hook of a user has had the work tree. */
+  /** A user's hook has had access to the work tree. */
   readonly isShared: boolean
   /** The URL turned out to be a file. */
   readonly isFile: boolean
-  /** What runs for the whole crawl. Doubtful: a hook failed that needs it. */
+  /** The services of the crawl. Doubtful: a hook failed that needs them. */
   readonly service: 'well' | 'doubtful' | 'lost'
   /** A hook has ended that had not ended in an earlier attempt at the page. */
   readonly hasProgressed: boolean
@@ -36,13 +36,13 @@ export interface PageState {
   readonly stop: Stopped
 }
 
-/** Why a page is not worked on, and whether somebody may ask for it again. */
+/** Why a page is not worked on, and whether it can be requested again. */
 export interface WhyNot {
   readonly kind: 'given up' | 'beyond' | 'refused' | 'refused for now'
   readonly reason: string
 }
 
-/** How the worker is to stop. Abort: at once, for a reason of this page; force: at once, with its process. */
+/** How the worker has to stop. Abort: at once, for a reason of this page; force: at once, with its process. */
 export interface Stopped {
   readonly how: 'none' | 'drain' | 'abort' | 'force'
   /** A person or a newer runner wants it, so the page is not to blame. */
@@ -61,7 +61,7 @@ export interface HookState {
   readonly at: 'late' | 'open' | 'logged' | 'running' | 'ended' | 'postponed'
   /** Why its plugin cannot run. */
   readonly lacks?: string | undefined
-  /** It needs what runs for the whole crawl. */
+  /** It needs the services of the crawl. */
   readonly needsService: boolean
   readonly end?: EndState
   /** The wait until it is tried again. */
@@ -72,7 +72,7 @@ export interface HookState {
   readonly isRepeated?: boolean
   /** What it needs is tried again later, and so is it. */
   readonly isWaiting?: boolean
-  /** Its end is worth nothing if what runs for the whole crawl was gone. */
+  /** Its end does not count if the services of the crawl were gone. */
   readonly isDoubtful?: boolean
 }
 
@@ -80,11 +80,11 @@ export interface HookState {
 export interface EndState {
   readonly status: FinalStatus
   readonly output: string
-  /** What it met, when it failed. */
+  /** The error that it met, when it failed. */
   readonly cause?: string | undefined
-  /** The server was too busy for it, in its last attempt, too. */
+  /** The server was too busy for it, even in its last attempt. */
   readonly isBusy: boolean
-  /** Which of the page's hooks it was to end. */
+  /** Its position among the ends of the page's hooks. */
   readonly place: number
   /** In an earlier round. */
   readonly isEarlier: boolean
@@ -95,7 +95,7 @@ export interface EndState {
 /** A hook with its row. */
 export type HookOfPage = HookState & { readonly result: ResultRow }
 
-/** The end of a hook as it is reported. `wait`: like what it needs, it is tried again later. */
+/** The end of a hook as it is reported. `wait`: it is tried again later, with what it needs. */
 export interface Told extends Omit<ReportedEnd, 'event'> {
   readonly event: ReportedEnd['event'] | 'wait'
   readonly json?: unknown
@@ -131,19 +131,19 @@ export function hooksAt(state: PageState, ...at: readonly Exclude<HookState['at'
   return state.hooks.filter((one): one is HookOfPage => (at as readonly string[]).includes(one.at))
 }
 
-/** Was the server too busy for a hook until the end? No other one tries that often again. */
+/** Whether the server was too busy for a hook until the end. No other hook tries that often again. */
 export const wasBusy = ({ hooks }: PageState): boolean => hooks.some(({ end }) => end?.isBusy)
 
-/** May this hook be tried once more? */
+/** Whether this hook may be tried once more. */
 export const mayRetry = ({ mostRetries }: PageState, { result }: HookOfPage): boolean => result.retries < mostRetries
 
-/** Is the URL a file, and are there hooks that work on it and have not begun? */
+/** Whether the URL is a file, and hooks that work on it have not begun. */
 export const isLateWanted = ({ isFile, whyNot, hooks }: PageState): boolean =>
   isFile && !whyNot && hooks.some(({ at }) => at === 'late')
 
 /**
- * May the files of these hooks be published as they are, and not as copies? Nobody has, or will have, access to the
- * work tree but our own hooks.
+ * Whether the files of these hooks may be moved into place instead of copied: only our own hooks have, or will have,
+ * access to the work tree.
  */
 export function mayMove(state: PageState, hooks: readonly Hook[]): boolean {
   const rest = hooksAt(state, 'open', 'logged', 'running').filter(({ hook }) => !hooks.includes(hook))
@@ -151,7 +151,7 @@ export function mayMove(state: PageState, hooks: readonly Hook[]): boolean {
 }
 
 /**
- * Does the log of the page tell the next worker how this hook ended? Of first attempts only: then the files in the
+ * Whether the log of the page tells the next worker how this hook ended. Only for first attempts: then the files in the
  * plugin's folder can be from no other attempt.
  */
 export const isInLog = ({ hook, result, isRepeated = false }: HookOfPage): boolean =>

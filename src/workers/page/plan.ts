@@ -3,13 +3,13 @@ import { type HookOfPage, type HookState, hooksAt, isLateWanted, mayMove, type P
 import { runsAgain } from './runs-again.ts'
 import { type Unrun, unrunIn } from './told.ts'
 
-/** When what runs for the whole crawl is lost, its worker notices before that, and begins no page until it is back. */
+/** When the crawl's services are lost, its worker notices within this time, and begins no page until they are back. */
 const RESTART_MS = 2_000
 
-/** What is to be done with a page. */
+/** What to do with a page. */
 export type Next = PageStep | Way
 
-/** What leads on. */
+/** Steps that continue the work. */
 export type PageStep =
   | { readonly do: 'end former'; readonly processes: readonly string[] }
   /** Limits, robots.txt, the turn of its host. */
@@ -17,7 +17,7 @@ export type PageStep =
   /** The first hook is marked as running with the same statement, if it can. */
   | { readonly do: 'begin'; readonly first?: HookState | undefined }
   | { readonly do: 'repeat'; readonly hooks: readonly HookOfPage[]; readonly others: readonly ResultRow[] }
-  /** Judges what had ended unwritten, and opens the work tree. */
+  /** Judges ends that were not written yet, and opens the work tree. */
   | { readonly do: 'adopt'; readonly hooks: readonly HookOfPage[] }
   | { readonly do: 'add late'; readonly hooks: readonly HookState[] }
   | { readonly do: 'end unrun'; readonly ends: readonly Unrun[] }
@@ -30,7 +30,7 @@ export type PageStep =
 export type Way =
   | { readonly do: 'put off'; readonly afterMs: number }
   | { readonly do: 'release'; readonly afterMs: number | undefined; readonly counts: boolean }
-  /** For the reason of the abort. */
+  /** With the reason of the abort. */
   | { readonly do: 'leave' }
   | { readonly do: 'seal' }
 
@@ -74,7 +74,7 @@ function planOpen(state: PageState): Next {
     if (job.length > 0) return mustWait(state, job) ? { do: 'end background', early: false } : runOf(state, job)
   }
   const open = hooksAt(state, 'open')
-  // They have not done their part while hooks are left that need them: they run again with those.
+  // They are not done while hooks are left that need them: they run again with those.
   if (hooksAt(state, 'running').length > 0)
     return { do: 'end background', early: isLateWanted(state) || open.some(({ hook }) => !hook.readsPublished) }
   const doubtful = hooksAt(state, 'ended').filter(({ isDoubtful }) => isDoubtful)
@@ -84,7 +84,9 @@ function planOpen(state: PageState): Next {
   return state.stop.how === 'abort' ? { do: 'leave' } : releaseOf(state)
 }
 
-/** Is the round over, whatever hooks are left? Where one is tried again later, the others wait: they may need it. */
+/**
+ * Whether the round is over, whatever hooks are left. If one is tried again later, the others wait: they may need it.
+ */
 const isOver = (state: PageState) => state.stop.how !== 'none' || isPostponed(state) || state.service === 'lost'
 const isPostponed = (state: PageState) => hooksAt(state, 'postponed').length > 0
 
@@ -106,7 +108,7 @@ function goneIn({ hooks, whyNot, serving }: PageState): HookOfPage[] {
   return all.filter((one) => one.isLost || again.some(({ hook }) => hook === one.hook))
 }
 
-/** Hooks whose ends the log has, up to the first one that is to run. Nobody waits for one that cannot. */
+/** Hooks whose ends the log has, up to the first one that must run. One that cannot run is not waited for. */
 function loggedIn(state: PageState): HookOfPage[] {
   const open = hooksAt(state, 'open', 'logged').filter(({ at, lacks }) => at === 'logged' || lacks === undefined)
   const first = open.findIndex(({ at }) => at !== 'logged')
@@ -115,7 +117,7 @@ function loggedIn(state: PageState): HookOfPage[] {
 
 /**
  * The next hooks that run as one job of the host, or one that does not run in the host. No job has two hooks of one
- * plugin, and one that reads published files begins another. Our own hooks see by themselves whether one that they
+ * plugin, and a hook that reads published files starts a new one. Our own hooks see by themselves whether one that they
  * require has failed.
  */
 function nextJob(state: PageState): HookOfPage[] {
@@ -131,7 +133,7 @@ function nextJob(state: PageState): HookOfPage[] {
   return job
 }
 
-/** Do these hooks read what background hooks write at their end? The hashes, which come last, are of all files. */
+/** Whether these hooks read what background hooks write at their end. The hashes, which come last, are of all files. */
 function mustWait(state: PageState, job: readonly HookOfPage[]): boolean {
   const isLast = hooksAt(state, 'open').every(({ hook }) => hook.readsPublished)
   return hooksAt(state, 'running').length > 0 && (isLast || job.some(({ hook }) => hook.awaitsBackground))
@@ -146,8 +148,8 @@ function runOf(state: PageState, job: readonly HookOfPage[]): Next {
 }
 
 /**
- * The hook that runs with a job although it reads what is published: the last one of a page, when the work tree has
- * what is about to be published.
+ * The hook that runs with a job although it reads published files: the last one of a page, when the work tree already
+ * has what is about to be published.
  */
 function aheadOf(state: PageState, job: readonly HookOfPage[]): HookOfPage | undefined {
   const rest = hooksAt(state, 'open', 'running').filter((one) => !job.includes(one))
@@ -159,8 +161,8 @@ function aheadOf(state: PageState, job: readonly HookOfPage[]): HookOfPage | und
 }
 
 function releaseOf(state: PageState): Way {
-  // Nobody can tell who sent a signal or killed our supervisor: a hook of this page may have, and may do so again.
-  // The same goes for who ended a browser.
+  // Nobody can tell who sent a signal or killed our supervisor: a hook of this page may have, and may do so again. The
+  // same goes for a browser that was ended.
   if (state.service === 'lost') return { do: 'release', afterMs: RESTART_MS, counts: true }
   const cameToNothing = state.wasCutOff && !state.hasProgressed
   const waits = hooksAt(state, 'postponed').map(({ waitMs }) => waitMs ?? 0)

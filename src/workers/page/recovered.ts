@@ -7,11 +7,11 @@ import { type HookOfPage, type HookState, isInLog, type PageState } from './page
 
 /** What an earlier owner of a page has left. */
 export interface Left {
-  /** The current attempts of its hooks, also of those that are no more. */
+  /** The current attempts of its hooks, including hooks that no longer exist. */
   readonly rows: readonly ResultRow[]
   /** The hooks that ended in a job whose work tree is still there, by the names of their attempts. */
   readonly logged: ReadonlySet<string>
-  /** Plugins whose published files are there. */
+  /** Plugins that have published files. */
   readonly published: ReadonlySet<string>
   /** When the work on the page began; undefined: it begins now. */
   readonly begunAt: Date | undefined
@@ -28,8 +28,8 @@ export function recovered(state: PageState, left: Left): PageState {
 }
 
 /**
- * Are the files gone that a hook has published? Not those from before a retry of the page: a person may have moved
- * them, and they cannot always be had again.
+ * Whether the published files of a hook are gone. Not files from before a retry of the page: a person may have moved
+ * them, and they cannot always be fetched again.
  */
 function isLost(row: ResultRow, { begunAt, published }: Left): boolean {
   const isOfNow = begunAt !== undefined && row.end_ts !== null && row.end_ts >= begunAt
@@ -45,7 +45,7 @@ function asLeft(one: HookOfPage, place: number, left: Left): HookState {
     const end = { status, output, cause, isBusy, place, isEarlier: true, isAside: false }
     return { ...one, at: 'ended', end, isLost: isLost(result, left) }
   }
-  // Where the plugin has another hook, such as one from before an upgrade, the files may be of that one.
+  // If the plugin has another hook, such as one from before an upgrade, the files may be of that one.
   const isAlone = left.rows.filter(({ plugin }) => plugin === hook.plugin).length === 1
   const isLogged = left.logged.has(attemptName(hook.plugin, hook.name, result.attempt))
   return isAlone && isLogged && isInLog(one) ? { ...one, at: 'logged' } : one

@@ -1,42 +1,42 @@
 import { readSetting, type Texts } from '../../base/config.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { ROBOT, userAgent } from '../../base/user-agent.ts'
-import type { Answer } from '../../plugins/base/answer.ts'
-import { chunksOf } from '../../plugins/base/body.ts'
-import { get } from '../../plugins/base/fetch.ts'
+import type { Answer } from '../../browse/http/answer.ts'
+import { chunksOf } from '../../browse/http/body.ts'
+import { fetchPage } from '../../browse/index.ts'
 
-/** What a host's robots.txt says. */
+/** The rules in a host's robots.txt. */
 export interface Robots {
-  /** Why this URL is not to be archived; undefined: it may be. */
+  /** Why this URL must not be archived; undefined: it may be. */
   readonly refusal: (url: string) => string | undefined
-  /** How long it wants to be left alone between two requests, in milliseconds. */
+  /** The time that it asks for between two requests, in milliseconds. */
   readonly delayMs: number
   /** It could not be read: what it refuses may be allowed at another time. */
   readonly isUnread?: true
 }
 
-/** What was read holds so long (RFC 9309: a day at most); that nothing could be read, so long, or until a retry. */
+/** How long a file counts (RFC 9309: a day at most); a failure to read it counts as long, or until a retry. */
 const KNOWN_MS = 3_600_000
 const UNREADABLE_MS = 60_000
 const TIMEOUT_MS = 10_000
-/** More of a file is not read (RFC 9309: at least 500 KiB are to be). */
+/** How much of a file is read (RFC 9309: at least 500 KiB). */
 const MAX_BYTES = 512_000
-/** No host is waited for longer than a minute. */
+/** The longest delay between two requests that is respected. */
 const MAX_DELAY_MS = 60_000
 const MOST_KNOWN = 1_000
-/** Nor is more received, however it is encoded. */
+/** No more than this is received, however it is encoded. */
 const LIMIT = { bytes: 4 * MAX_BYTES, name: 'robots.txt' }
 
-/** Who asks, and how: a host may answer others differently, or not be asked at all. */
+/** Settings of the request: a host may answer differently, or not be asked at all. */
 const ASKER = [
   ...['PERSONAS_DIR', 'ACTIVE_PERSONA', 'COOKIES_FILE', 'ACCEPT_LANGUAGE'],
   ...['CHECK_SSL_VALIDITY', 'BLOCK_PRIVATE_ADDRESSES', 'ALLOW_PRIVATE_HOSTS'],
 ] as const
 
-/** By origin and asker. */
+/** By origin and request settings. */
 const known = new Map<string, { readonly robots: Robots; readonly until: number }>()
 
-/** The robots.txt of the host of this URL, as RFC 9309 wants it read. */
+/** The robots.txt of the host of this URL, read as RFC 9309 requires. */
 export async function robotsOf(url: string, settings: Texts, abort: AbortSignal): Promise<Robots> {
   const { origin } = new URL(url)
   const key = JSON.stringify([origin, userAgent(settings), ...ASKER.map((name) => settings[name] ?? '')])
@@ -54,9 +54,9 @@ async function read(file: string, settings: Texts, abort: AbortSignal): Promise<
   const late = AbortSignal.timeout(TIMEOUT_MS)
   try {
     const context = { url: file, env: settings, signal: AbortSignal.any([abort, late]) }
-    const answer = await get(context, file)
+    const answer = await fetchPage(context)
     const text = await startOf(answer, context.signal).finally(() => answer.body.close())
-    // Without a file all is allowed; a server in trouble allows nothing.
+    // Without a file everything is allowed; a failing server allows nothing.
     if (answer.status >= 500) return unread(`robots.txt: HTTP ${answer.status}`, settings)
     return { robots: text === '' ? FREE : await parsed(file, text), ms: KNOWN_MS }
   } catch (error) {
@@ -85,7 +85,7 @@ async function startOf(answer: Answer, signal: AbortSignal): Promise<string> {
   return text
 }
 
-/** Its declarations are those of another module system. */
+/** Its type declarations are for another module system. */
 type Parse = (
   file: string,
   text: string,

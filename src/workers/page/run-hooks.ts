@@ -12,7 +12,9 @@ import { type HookOfPage, hooksAt, type PageState } from './page-state.ts'
 import type { RunJob } from './plan.ts'
 import { settle } from './settle.ts'
 
-/** Runs a job until it is over, or its host is lost, killed or gone by itself: what is left may need what failed. */
+/**
+ * Runs a job until it is over, or its host is lost, killed or gone by itself: the remaining hooks may need what failed.
+ */
 export async function runJob(page: PageInWork, before: PageState, { hooks, ahead, moves }: RunJob): Promise<PageState> {
   const { context, scope, sequence, tree, tick } = page
   const job = ahead ? [...hooks, ahead] : hooks
@@ -26,7 +28,7 @@ export async function runJob(page: PageInWork, before: PageState, { hooks, ahead
   }
   let host = ''
   const begun = async (hook: Hook, processId: string) => {
-    if (host !== '') tree.makePlaces() // It has not seen who ran before.
+    if (host !== '') tree.makePlaces() // It has not seen which hooks ran before.
     host = processId
     if (!page.results.isKnown(processId)) await started(page, job.find((one) => one.hook === hook)!, processId)
   }
@@ -56,15 +58,15 @@ export async function run(page: PageInWork, state: PageState, one: HookOfPage): 
   return end ? await settle(page, state, [end]) : after(state, { what: 'running', hook })
 }
 
-/** The page with what has come of background hooks that have ended meanwhile. */
+/** The page with the results of background hooks that have ended meanwhile. */
 export async function withReaped(page: PageInWork, state: PageState): Promise<PageState> {
   const ends = await page.sequence.background.reap()
   return await settled(page, after(state, { what: 'exited', hooks: ends.map(({ hook }) => hook) }), ends)
 }
 
 /**
- * Settles background hooks one by one, since those of one plugin share a folder, and writes each end: what comes after
- * may be no fault of theirs.
+ * Settles background hooks one by one, since those of one plugin share a folder, and writes each end: a later failure
+ * may not be their fault.
  */
 export async function settled(
   page: PageInWork,

@@ -9,21 +9,22 @@ interface HookOfPage {
 }
 
 /**
- * Hooks with a final result that must run again, because what they worked on is gone: the tab, say, that a background
- * hook had opened before it was interrupted, and that it opens anew.
+ * Hooks with a final result that must run again, because what they worked on is gone: for example the tab that a
+ * background hook had opened before it was interrupted, and that it opens anew.
  *
- * Background hooks without a final result begin anew, and so does a daemon whose plugin an open hook requires. With it
+ * Background hooks without a final result start anew, and so does a daemon whose plugin an open hook requires. With it
  * run again: the foreground hooks of its plugin that come after it, which may have navigated; and those of plugins that
- * require it, if they left no files: they acted on the page itself, by scrolling, say. What others have saved stays. A
- * plugin with a background hook for the whole crawl counts as begun anew, since nobody can tell whether it is the same.
- * The hashes are computed again, too. A hook that awaits the end of background hooks needs none of them to run.
+ * require it, if they left no files: they acted on the page itself, for example by scrolling. What others have saved
+ * stays. A plugin with a background hook for the whole crawl counts as started anew, since nobody can tell whether it
+ * is the same. The hashes are computed again, too. A hook that awaits the end of background hooks needs none of them to
+ * run.
  * @param services plugins with a background hook for the whole crawl
  */
 export function runsAgain<One extends HookOfPage>(all: readonly One[], services: ReadonlySet<string>): One[] {
   const again = new Set<One>()
   const hooks = all.map(({ hook }) => hook)
   const isOpen = (one: One) => !isFinal(one.result) || again.has(one)
-  // Until a round finds no more: what runs again has requirements of its own.
+  // Until a round finds no more: a hook that runs again has its own requirements.
   for (let before = -1; before < again.size; ) {
     before = again.size
     const open = all.filter(isOpen)
@@ -31,7 +32,7 @@ export function runsAgain<One extends HookOfPage>(all: readonly One[], services:
       hooks,
       open.flatMap(({ hook }) => (hook.awaitsBackground ? [] : hook.plugin)),
     )
-    /** For each plugin that begins anew, the hook after which its own run again. */
+    /** For each plugin that starts anew, the hook after which its own run again. */
     const begun = new Map<string, string>([...used].filter((plugin) => services.has(plugin)).map((name) => [name, '']))
     for (const { hook } of open)
       if (hook.background && hook.name < (begun.get(hook.plugin) ?? '~')) begun.set(hook.plugin, hook.name)
@@ -49,7 +50,7 @@ export function runsAgain<One extends HookOfPage>(all: readonly One[], services:
   return [...again]
 }
 
-/** Was it skipped for a reason that has nothing to do with other hooks? */
+/** Whether it was skipped for a reason that has nothing to do with other hooks. */
 const isItsOwnChoice = ({ result }: HookOfPage) => result.status === 'skipped' && !isConsequence(result.output_str)
 
 /** These plugins, and those that they require, directly or not. */

@@ -42,10 +42,10 @@ interface EndedPage {
 }
 
 /**
- * Ends a page: writes what is left to be written of its results, adds what they found, judges it, writes its index and
- * seals it, with or without an index. The page stays open until the last step, so that its crawl never looks finished
- * in between; after a crash the next claim repeats the steps. No lock is held while files are flushed. Throws
- * ClaimLost, also when the server has died and lost what we wrote.
+ * Ends a page: writes the rest of its results, adds what they found, judges it, writes its index and seals it, with or
+ * without an index. The page stays open until the last step, so that its crawl never looks finished in between; after a
+ * crash the next claim repeats the steps. No lock is held while files are flushed. Throws ClaimLost, also when the
+ * server has died and lost what we wrote.
  */
 export async function sealSnapshot(
   owner: Owner,
@@ -76,7 +76,7 @@ export async function sealSnapshot(
   return { end: { url: claim.row.url, title, outcome: verdict.outcome, cause: verdict.cause }, next }
 }
 
-/** Why a page has no index, when its own files are in the way of it: it is sealed without. Throws anything else. */
+/** Why a page has no index: its own files are in the way, and it is sealed without. Throws anything else. */
 function unlessOurs(error: unknown): string {
   if (isMachineTrouble(error) || isDatabaseAway(error) || error instanceof ClaimLost) throw error
   return `its index cannot be written: ${messageOf(error)}`
@@ -111,7 +111,7 @@ async function addFindings(
   })
 }
 
-/** Have all results ended? Throws ClaimLost when the end of one of these hooks was written and then lost. */
+/** Whether all results have ended. Throws ClaimLost when the end of one of these hooks was written and then lost. */
 function areEnded({ results }: FinishedPage, hooks: readonly Hook[]): boolean {
   const open = results.filter(({ end_ts }) => end_ts === null)
   const lost = open.find((result) =>

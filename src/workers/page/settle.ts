@@ -29,13 +29,13 @@ import { told } from './told.ts'
 interface Around {
   /** No hook is running in the host. */
   readonly jobIsOver?: boolean
-  /** A hook that may have read what the others left before that was published. */
+  /** A hook that may have read the files of the others before those were published. */
   readonly ahead?: Hook | undefined
 }
 
 /**
- * Judges hooks that have ended, publishes their files and adds their results to those that are to be written.
- * A hook that ran ahead stays open unless it saw just what is published in the end.
+ * Judges hooks that have ended, publishes their files and adds their results to the next write. A hook that ran ahead
+ * stays open unless it saw exactly what is published in the end.
  */
 export async function settle(
   page: PageInWork,
@@ -45,7 +45,7 @@ export async function settle(
 ): Promise<PageState> {
   let state = lookForFile(page, before)
   const isAhead = ({ hook }: HookEnd) => hook === ahead
-  // Hooks that nobody knew of come in between.
+  // Hooks that were unknown until now come in between.
   const isInVain = isLateWanted(state) && ends.some(isAhead)
   if (isInVain) state = await inVain(page, state, ahead!)
   const counting = isInVain ? ends.filter((end) => !isAhead(end)) : ends
@@ -55,17 +55,18 @@ export async function settle(
   await Promise.all(counting.map(({ recorded }) => recorded))
   for (const [index, { one, end }] of ended.entries())
     state =
-      one.hook === ahead && !areOfAllFiles(page.tree.root)
+      one.hook === ahead && !areOfAllFiles(page.tree.root, one.hook)
         ? await inVain(page, state, one.hook)
         : await take(page, state, one, end, verdicts[index]!)
   await failpoint('publish.hook_settled')
   return lookForFile(page, state)
 }
 
-/** Whether the URL has turned out to be a file, as far as that matters. */
+/** Checks whether the URL has turned out to be a file, if that matters. */
 export function lookForFile({ tree }: Pick<PageInWork, 'tree'>, state: PageState): PageState {
   const isAsked = state.hooks.some(({ at }) => at === 'late')
-  return isAsked ? after(state, { what: 'file', isThere: tree.hasFile('staticfile') }) : state
+  const isThere = () => state.hooks.some(({ hook }) => hook.file && tree.hasFile(hook.plugin))
+  return isAsked ? after(state, { what: 'file', isThere: isThere() }) : state
 }
 
 interface EndOfOne {
@@ -121,7 +122,7 @@ async function take(
   const now = after(state, { what: 'ended', hook, end: { event, ...output }, waitMs })
   if (event === 'interrupt') return now
   if (now.hasProgressed && !state.hasProgressed && claim.attempts > 1) {
-    // Else it might end, and be forgotten, again and again.
+    // Otherwise it might end, and be forgotten, again and again.
     if (!isInLog(one)) await results.write()
     await forgetAttempts(context.owner.home.db, claim)
   }
@@ -136,12 +137,12 @@ async function take(
   return now
 }
 
-/** The wait until a hook that failed temporarily is tried again. A server that was too busy may want more. */
+/** The wait before a temporarily failed hook is tried again. A server that was too busy may ask for more. */
 export function retryMs({ retries }: PageInWork, { result }: HookOfPage, json?: unknown): number {
   return Math.max(retries.waitMs(result.retries), busyIn(json)?.waitMs ?? 0)
 }
 
-/** Leaves a hook open that has ended. What it published is no output of it: the next time it may find nothing. */
+/** Leaves a hook open that has ended. Its published files are not its output: the next time it may find nothing. */
 async function inVain({ tree, results }: PageInWork, state: PageState, hook: Hook): Promise<PageState> {
   const { result } = hookOf(state, hook) as HookOfPage
   forgetEnds(join(tree.root, HOSTED_LOG), [attemptName(hook.plugin, hook.name, result.attempt)])

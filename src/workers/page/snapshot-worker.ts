@@ -10,7 +10,7 @@ import { workerActor } from '../supervise/worker-actor.ts'
 import type { WorkerProcessContext } from '../supervise/worker-process.ts'
 import { archiveSnapshot } from './archive-snapshot.ts'
 
-/** When a page may not begin yet because of one beside it in its worker. */
+/** The delay when a page may not begin yet because of another one in its worker. */
 const APART_MS = 1_000
 
 /** A lane of the SnapshotWorker: claims snapshots of the crawls that its CrawlWorker owns, one after another. */
@@ -39,7 +39,7 @@ export async function snapshotWorker(context: WorkerProcessContext): Promise<voi
     tick: async (claim, tick, isGivenUp) => {
       const isToBeAlone = claim.attempts > 1 && !isGivenUp
       if (company.enter(claim.id, isToBeAlone)) entered = claim.id
-      // Another worker takes the other pages: a lane that waited would count as one that does.
+      // Another worker takes the other pages: a waiting lane would count as one that does.
       if (isToBeAlone) closing.abort()
       if (entered === undefined) {
         await queue.release(claim, APART_MS) // If it was taken away meanwhile, there is nothing to undo.

@@ -14,7 +14,7 @@ export interface Unrun {
 
 /**
  * Hooks that end without running, with the reason. What failed is reported once, at its cause.
- * @param job those whose turn it is: what the others need may run again, and succeed
+ * @param job the hooks that are next: what the others need may run again, and succeed
  */
 export function unrunIn(state: PageState, job: readonly HookOfPage[]): Unrun[] {
   const ends: Unrun[] = []
@@ -52,8 +52,8 @@ function unrunEnd(state: PageState, one: HookOfPage, { isFirst, isDue }: Around)
 }
 
 /**
- * How the end of a hook is reported. Temporary failures have an end. When a hook misses what is tried again later, it
- * comes again, too.
+ * How the end of a hook is reported. Temporary failures are retried only so often. When a hook lacks what is tried
+ * again later, it is tried again, too.
  */
 export function told<End extends ReportedEnd>(state: PageState, one: HookOfPage, end: End): Omit<End, 'event'> & Told {
   const needed = end.event === 'skip' ? neededBy(end.output) : undefined
@@ -63,7 +63,7 @@ export function told<End extends ReportedEnd>(state: PageState, one: HookOfPage,
   return consequencesOf(state).told(one.hook.plugin, isSpent ? { ...end, event: 'fail' } : end)
 }
 
-/** What follows from the ends so far, in the order in which they came. */
+/** The consequences of the ends so far, in the order in which they came. */
 function consequencesOf({ hooks, unable }: PageState): Consequences {
   const ends = hooks.flatMap(({ hook, end }) => (end && !end.isAside ? [{ ...hook, ...end }] : []))
   ends.sort((a, b) => a.place - b.place)

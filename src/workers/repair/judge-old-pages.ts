@@ -7,9 +7,9 @@ import { judge, recordVerdicts } from '../../machines/judge.ts'
 const GIVEN_UP = 'given up'
 
 /**
- * Judges pages that were sealed without a verdict, newest first: before outcomes existed, or by their graph alone after
- * they could not even be given up, and then hooks of theirs may still count as open. It walks a partial index that
- * empties as they are judged.
+ * Judges pages that were sealed without a verdict, newest first: from before outcomes existed, or sealed by their graph
+ * alone because even giving up failed, with hooks that may still count as open. It walks a partial index that empties
+ * as they are judged.
  * @returns how many it judged; fewer than `limit`: none remain
  */
 export async function judgeOldPages({ db, dataDir }: Home, limit: number): Promise<number> {

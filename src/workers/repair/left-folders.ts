@@ -6,8 +6,8 @@ import { endedAmong } from '../../db/process-rows.ts'
 import { freeze } from '../../hooks/hand-over.ts'
 
 /**
- * Removes the folders in /tmp of processes that have ended without doing so, and their profiles: browsers' launchers
- * that were killed. Only of processes of this data dir, and of this account.
+ * Removes the folders in /tmp of processes that ended without doing so, with their profiles: killed browsers'
+ * launchers. Only for processes of this data dir, and of this account.
  */
 export async function removeLeftFolders(home: Pick<Home, 'db' | 'dataDirId'>): Promise<void> {
   const folders = processFolders()
@@ -15,7 +15,7 @@ export async function removeLeftFolders(home: Pick<Home, 'db' | 'dataDirId'>): P
   for (const { id, pwd } of await endedAmong(home, [...folders.keys()])) {
     const folder = folders.get(id)!
     const profiles = join(pwd, PROFILES)
-    // The folder comes last: by it the rest is found.
+    // The folder comes last: it leads to the rest.
     for (const each of [join(profiles, basename(folder)), folder]) {
       freeze(each)
       await rm(each, { recursive: true, force: true, maxRetries: 5 })

@@ -74,7 +74,7 @@ export async function reconcileCancelled(home: Home): Promise<boolean> {
   return rows.length === BATCH
 }
 
-/** Was its index written after it was cancelled? */
+/** Whether its index was written after it was cancelled. */
 function tells({ dataDir }: Home, { output_dir, at }: CancelledPage): boolean {
   const written = statSync(join(dataDir, output_dir, 'index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0
   return written >= at.getTime()

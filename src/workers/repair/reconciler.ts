@@ -26,9 +26,9 @@ export class Reconciler {
   #nextAt = Number.NEGATIVE_INFINITY
   #isIncomplete = false
   #suspects: ReadonlySet<string> = new Set()
-  /** What was last reported of the repair of a row, by its id. */
+  /** What was last reported about the repair of a row, by its id. */
   readonly #failed = new Map<string, string>()
-  /** The pids of what survived the last round, with a row or without. */
+  /** The pids that survived the last round, with or without a row. */
   #stuck: ReadonlySet<number> = new Set()
 
   constructor(context: WorkerContext) {
@@ -84,7 +84,7 @@ export class Reconciler {
       if (isSupervised && !this.#suspects.has(row.id)) suspects.add(row.id)
       else over.push({ row, isStale })
     }
-    // All at once: whoever cannot be ended is waited for once, and keeps none of the others waiting.
+    // All at once: one that cannot be ended is waited for once, and delays none of the others.
     const family = familyOfRows(over.map(({ row }) => row))
     const survivors =
       over.length > 0 ? await killFamily(family, { stuck: [...this.#stuck, ...rows.flatMap(stuckPid)] }) : []
@@ -103,7 +103,7 @@ export class Reconciler {
     this.#stuck = still
   }
 
-  /** Is this a worker or hook on this machine whose runner is gone? */
+  /** Whether this is a worker or hook on this machine whose runner is gone. */
   async #isOrphan(row: LiveRow): Promise<boolean> {
     const { home, processId } = this.#context.owner
     if (row.runner_id === null || row.runner_id === processId || (await presenceOf(home, row)) !== 'there') return false
@@ -111,7 +111,9 @@ export class Reconciler {
     return isRunner(root) && (await presenceOf(home, root)) === 'gone'
   }
 
-  /** A failure on one row keeps no other from being repaired; the same one is reported once. @returns what survived */
+  /**
+   * A failure on one row does not keep others from being repaired; the same one is reported once. @returns survivors
+   */
   async #attempt(id: string, work: () => Promise<void>): Promise<readonly ProcEntry[]> {
     try {
       await work()
@@ -147,8 +149,8 @@ export class Reconciler {
 }
 
 /**
- * Ids under which processes run in a runner's name although neither they nor their worker have a live row; taken from
- * the processes' marks and from control groups. The next round no longer lists one whose row appears meanwhile.
+ * The ids of processes that run on behalf of a runner although neither they nor their worker have a live row; from the
+ * processes' marks and from control groups. The next round no longer lists one whose row appears meanwhile.
  */
 async function straysOf(runnerId: string, rows: readonly LiveRow[]): Promise<Set<string>> {
   const known = new Set([runnerId, ...rows.map(({ id }) => id)])

@@ -11,7 +11,7 @@ import type { WorkerContext } from '../supervise/worker-context.ts'
 import { reconcileWork } from './reconcile-work.ts'
 
 /**
- * Seals a page whose giving up failed, too: by its rows alone, whatever its hooks, its files or its index are.
+ * Seals a page whose giving up failed, too: by its rows alone, whatever the state of its hooks, files and index.
  * @param why in one line
  */
 export async function sealByRows(

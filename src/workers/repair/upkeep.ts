@@ -26,8 +26,8 @@ const END_MS = 2_000
 
 /**
  * Trims what would grow for ever: history older than HISTORY_DAYS, logs, and what killed processes left in /tmp. Also
- * judges pages sealed before outcomes existed, and notes how long the queue is. A leader runs it every 30 s in small
- * batches, beside its loop; a large backlog takes many rounds.
+ * judges pages sealed before outcomes existed, and records the length of the queue. A leader runs it every 30 s in
+ * small batches, beside its loop; a large backlog takes many rounds.
  */
 export class Upkeep {
   readonly #context: WorkerContext
@@ -51,7 +51,7 @@ export class Upkeep {
     })
   }
 
-  /** Starts no more rounds and waits briefly for the current one; a database that hangs does not hold it up. */
+  /** Starts no more rounds and waits briefly for the current one; a hanging database does not delay it. */
   async end(): Promise<void> {
     this.#hasEnded = true
     const over = new AbortController()

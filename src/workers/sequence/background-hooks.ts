@@ -16,7 +16,7 @@ const READY_POLL_MS = 10
 export class BackgroundHooks {
   readonly #context: WorkerContext
   readonly #running: RunningHook[] = []
-  /** Each look at `exited` would leave something behind for as long as the hook lives. */
+  /** Each look at `exited` would leak memory for as long as the hook lives. */
   readonly #exits = new WeakMap<RunningHook, Exit>()
   readonly #onStep: (withinMs: number) => void
 
@@ -30,7 +30,7 @@ export class BackgroundHooks {
     return this.#running.length > 0
   }
 
-  /** Is a hook of the same plugin running that began before this one? */
+  /** Whether an earlier hook of the same plugin is running. */
   runsBefore({ plugin, name }: Hook): boolean {
     return this.#running.some(({ hook }) => hook.plugin === plugin && hook.name < name)
   }
@@ -75,11 +75,11 @@ export class BackgroundHooks {
 
   /**
    * The hooks that have exited since the last call, and whose leftovers are killed.
-   * @param isOver with which exit; the others stay as if they ran
+   * @param isOver decides by the exit; the others stay as if they ran
    */
   async reap(isOver: (exit: Exit) => boolean = () => true): Promise<HookEnd[]> {
     if (!this.areAny) return []
-    await sleep(0) // Exits that have come are noted.
+    await sleep(0) // Lets exits that have come be noted.
     const over = this.#running.flatMap((running) => {
       const exit = this.#exits.get(running)
       return exit && isOver(exit) ? [{ running, exit }] : []

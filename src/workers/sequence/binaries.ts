@@ -87,7 +87,7 @@ async function lookUpDue(
     ...(account && ownPlaces(account)),
     ...{ [MARKER.process]: owner.processId, [MARKER.runner]: runnerId },
   }
-  // A hook may have named it: it is run as hooks are.
+  // A hook may have named it: it is run like a hook.
   const as = { env, become: account?.argv ?? [] }
   const inVain = failed(binaryMachine.states.queued.retryAfterMs)
   const handlers = withHandlers<typeof binaryMachine, BinaryRow>(binaryMachine, {
@@ -107,7 +107,7 @@ async function lookUpDue(
     },
   })
   const running: Promise<void>[] = []
-  // Most often there is nothing to look up: each starts another one when it has found something.
+  // Most often there is nothing to look up: each starts another one only when it has found something.
   const startAnother = () => {
     if (running.length === AT_ONCE) return
     const actor = new Actor({

@@ -1,6 +1,6 @@
 import type { Stop } from '../../base/stop.ts'
 
-/** The moment that ends what runs, and what is to be called when nothing does any more. */
+/** The moment that ends running hooks, and a function to call when none runs any more. */
 export interface CutOff {
   readonly signal: AbortSignal
   readonly done: () => void
@@ -10,7 +10,7 @@ export interface CutOff {
 export function cutOff(stop: Stop, abort: AbortSignal): CutOff {
   const over = new AbortController()
   let timer: NodeJS.Timeout | undefined
-  // Computed at each change: a handoff may shorten a drain that is under way.
+  // Computed at each change: a handoff may shorten a drain in progress.
   const unwatch = stop.watch(() => {
     clearTimeout(timer)
     if (Number.isFinite(stop.capMs)) timer = setTimeout(() => over.abort(), stop.capMs)

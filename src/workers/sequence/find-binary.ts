@@ -10,14 +10,14 @@ import { searchByAsking } from '../../hooks/upstream/search-by-asking.ts'
 import { isFoundHere, requestNote } from './noted-binaries.ts'
 import type { Provide } from './providers.ts'
 
-/** Where something lies; its version where that is known without running it. */
+/** The path of a program; its version if that is known without running it. */
 type WhereFound = NonNullable<ReturnType<typeof searchFiles>>
 export type Found = Pick<BinaryRow, 'abspath' | 'version' | 'sha256' | 'message'>
 
 /**
- * Looks a program up, and has a plugin provide it when it is missing or too old.
+ * Looks a program up, and lets a plugin provide it when it is missing or outdated.
  * @param required the requirements of this name; none when a hook asked for it
- * @returns where it is; no path, and why, when it is nowhere
+ * @returns its path; or none, and why
  */
 export async function findBinary(
   dataDir: string,
@@ -31,7 +31,7 @@ export async function findBinary(
   const { name, min_version } = row
   const isAsked = isTrusted(dataDir, ...requestNote({ ...row, minVersion: min_version }))
   const allowed = new Set(required.flatMap(({ binary }) => binary.binproviders.split(',')))
-  // Its row says by whom it may be installed, and whoever wrote that may be a stranger.
+  // Its row names the providers that may install it, but the row may be untrusted.
   const binproviders = required.length === 0 ? row.binproviders : [...allowed].join()
   const missing = (message: string): Found => ({ abspath: '', version: '', sha256: '', message })
   if (name === '' || binproviders === '') return missing('no provider is allowed')
@@ -59,7 +59,7 @@ export async function findBinary(
   return { ...best, sha256: await sha256Of(best.abspath), message: '' }
 }
 
-/** Where a requirement is: in a place of its providers, where a hook said, or where those know who are asked. */
+/** Where a requirement is: at a place of its providers, where a hook reported it, or where its providers find it. */
 async function search(
   wanted: readonly Wanted[],
   hint: string,

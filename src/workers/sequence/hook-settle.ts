@@ -8,10 +8,10 @@ import type { Hook } from '../../hooks/discover.ts'
 import type { Exit, HookLogs } from '../../hooks/launch.ts'
 import { clean, type HookRecords, type Printed, recordsOf } from '../../hooks/records.ts'
 import { describeExit, endedAsAsked } from '../../hooks/terminate.ts'
+import { dropStaticfileLog, keepStaticfileLog } from '../../hooks/upstream/staticfile-log.ts'
 import type { WorkTree } from '../../hooks/work-tree.ts'
 import { busyIn } from '../../machines/busy.ts'
 import { FILLED, hasFilledDisk, NoSpace, orFilled } from './full-disk.ts'
-import { dropStaticfileLog, keepStaticfileLog } from './staticfile-log.ts'
 
 /** What ended a hook. `asked`: our SIGTERM at the end of the snapshot, the normal end of a background hook. */
 export type EndCause = 'exit' | 'asked' | 'timeout' | 'interrupt'
@@ -57,7 +57,7 @@ const EXIT_TEMPORARY = 75
  * Judges ended hooks of different plugins by their exits, records and files, and publishes their files. A hook has
  * `succeeded` only when its files are in place; an exit code of 0 does not override what its own record says.
  * @param move as for `WorkTree.publish`
- * @param hasSpace is there enough disk space to begin a page?
+ * @param hasSpace whether there is enough disk space to begin a page
  * @returns the verdicts, in the order of `ended`
  */
 export async function settleHooks(
@@ -68,7 +68,7 @@ export async function settleHooks(
 ): Promise<HookVerdict[]> {
   const verdicts: HookVerdict[] = []
   for (const one of ended) verdicts.push(await hookVerdict(tree, one, hasSpace))
-  // A hook of a user that found nothing may have left a file that says so; ours leave none. It replaces no copy.
+  // A user's hook that found nothing may have left a file that says so; ours leave none. It does not replace a copy.
   const saysSo = ({ hook, published }: EndedHook) =>
     !hook.hosted && (published !== undefined || !tree.isPublished(hook.plugin))
   const isMade = verdicts.map(
@@ -103,7 +103,7 @@ async function hookVerdict(
   const records = await recordsOf(end).catch(() => NO_RECORDS)
   const judged = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook)
   const verdict = mayRetry ? orLater(judged) : judged
-  dropIfEmpty(logs.stderr) // Another account has one in any case: it could make none.
+  dropIfEmpty(logs.stderr) // Another account has one in any case: it could create none.
   if (verdict.event !== 'fail' || !isFull(tree.root)) return { ...verdict, records }
   if (await hasFilledDisk(tree, hook.plugin, hasSpace)) return { ...verdict, output: FILLED, records }
   // A failure says nothing about the hook then, whatever it reports.
@@ -112,7 +112,7 @@ async function hookVerdict(
 
 function withFiles(verdict: HookVerdict, published: PublishedFiles | Error): HookVerdict {
   if (published instanceof Error) {
-    // The files are not to blame: the page waits for disk space, the machine or the database, or was taken away.
+    // It is not the fault of the files: the page waits for disk space, the machine or the database, or was taken away.
     if (isMachineTrouble(published) || isDatabaseAway(published)) throw published
     return {
       event: 'fail',
@@ -126,7 +126,7 @@ function withFiles(verdict: HookVerdict, published: PublishedFiles | Error): Hoo
   return { ...verdict, event: verdict.records.result || any ? 'succeed' : 'empty', published }
 }
 
-/** A failure whose output is kept all the same, such as the body of an error response. The hook's record says so. */
+/** A failure whose output is kept all the same, such as the body of an error response. The hook's record tells so. */
 const isServed = ({ event, json }: Judgement) =>
   event === 'fail' && typeof (json as { served?: unknown } | null | undefined)?.served === 'string'
 
@@ -157,7 +157,7 @@ function judge(
     return { event: 'delay', output: said.output || complaint || 'it failed temporarily' }
   if (cause === 'asked' ? !endedAsAsked(exit) : exit.code !== 0) {
     const end = `it ended with ${describeExit(exit)}`
-    // Its last line is no reason when it was killed.
+    // When it was killed, its last line is not the reason.
     const why = exit.signal ? [end, complaint].filter(Boolean).join(': ') : complaint || end
     return { event: 'fail', output: (result?.status === 'failed' && result.output) || why, json: result?.json }
   }

@@ -14,9 +14,9 @@ import type { HookSequence } from './hook-sequence.ts'
 
 /** The plugins that provide programs. */
 export interface Provide {
-  /** Is there a plugin for this provider? */
+  /** Whether there is a plugin for this provider. */
   serves(provider: string): boolean
-  /** Has a program provided by a plugin; returns its path, if any plugin could. */
+  /** Lets a plugin provide a program; returns its path, if any plugin could. */
   ask(row: BinaryRow, tick: Context): Promise<string | undefined>
 }
 

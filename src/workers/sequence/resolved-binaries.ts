@@ -8,7 +8,7 @@ import { isFoundHere } from './noted-binaries.ts'
 
 /** The programs that the hooks of one target may use. */
 export interface ResolvedBinaries {
-  /** `<NAME>_BINARY`: the path of each program; and the search paths on which Node and Python find modules. */
+  /** `<NAME>_BINARY`: the path of each program; and the search paths of modules for Node and Python. */
   readonly settings: HookSettings
   /** Plugins that cannot run, with the reason. */
   readonly missing: ReadonlyMap<string, string>

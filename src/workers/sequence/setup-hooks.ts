@@ -20,7 +20,7 @@ import { resolvedBinaries } from './resolved-binaries.ts'
 /** A background hook that exits with success may leave a browser running for the crawl. */
 export const hasFailed = ({ code }: Exit) => code !== 0 && code !== EXIT_SKIPPED
 
-/** Is there anything to be prepared for the pages of a crawl? */
+/** Whether anything has to be prepared for the pages of a crawl. */
 export function hasSetupHooks({ owner, settings }: WorkerProcessContext, { config }: CrawlRow): boolean {
   const { texts, plugins } = crawlSettings(owner.home.dataDir, settings, config)
   return selectHooks(plugins, 'CrawlSetup', texts, config.plugins).length > 0
@@ -87,7 +87,7 @@ export async function runSetupHooks(
     }
     const cwd = join(crawlDir, hook.plugin)
     mkdirSync(cwd, { recursive: true })
-    // While one of its plugin runs, the folder is the account's already.
+    // While a hook of its plugin runs, the folder belongs to the account already.
     if (!sequence.background.runsBefore(hook)) {
       freeze(cwd)
       handOver(cwd, context.containment.account)

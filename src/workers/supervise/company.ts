@@ -1,6 +1,6 @@
 /**
- * The pages that the lanes of one worker have at work. A page may end its worker, and the attempt counts against all
- * that are lost with it: one that has lost an attempt already is to have the process to itself.
+ * The pages that the lanes of one worker work on. A page may end its worker, and the attempt counts against all that
+ * are lost with it: one that has already lost an attempt must have the process to itself.
  */
 export class Company {
   readonly #pages = new Set<string>()

@@ -4,12 +4,12 @@ import { closeWorkers } from './worker-pool.ts'
 
 /**
  * The first snapshot worker of a crawl worker starts with it, so that it and its host are ready when the first crawl
- * is. Until then it holds: what runs for the whole crawl, such as a browser, may not be there yet.
+ * is. Until then it holds: services of the crawl, such as a browser, may not be there yet.
  */
 export class FirstWorker {
   readonly #pool: ActorPool
   #started: Promise<void> | undefined
-  /** Shall a worker that starts now hold? */
+  /** Whether a worker that starts now holds. */
   isHeld = false
 
   constructor(pool: ActorPool) {

@@ -17,7 +17,7 @@ export function homeEnvironment(home: Home): Record<string, string> {
   }
 }
 
-/** The home that our environment names, with a pool at its database for `role` in the name of this runner. */
+/** The home in our environment, with a pool of connections for `role` on behalf of this runner. */
 export function homeFromEnvironment(
   databaseUrl: string,
   role: string,

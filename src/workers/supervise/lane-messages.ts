@@ -2,7 +2,7 @@ import type { Texts } from '../../base/config.ts'
 import type { LogLine } from '../../base/log.ts'
 import type { FromActor, ToActor } from '../../engine/actor-messages.ts'
 
-/** Notes from a supervisor to a worker, mostly for one of its lanes. The first one of a lane opens it. */
+/** Messages from a supervisor to a worker, mostly for one of its lanes. The first one of a lane opens it. */
 export type ToWorker =
   | ({ readonly lane: number } & ({ readonly open: Opening } | { readonly order: ToActor }))
   | typeof ARE_YOU_HERE
@@ -17,12 +17,12 @@ export interface Opening {
   readonly holds: boolean
 }
 
-/** Notes from a worker to its supervisor. */
+/** Messages from a worker to its supervisor. */
 export type FromWorker =
   | { readonly lane: number; readonly message: FromActor }
   /** This lane is over, and others are not; the last one ends with the process. `isFull`: no other is to be opened. */
   | { readonly lane: number; readonly endedWith: number; readonly isFull: boolean }
   | { readonly line: LogLine }
 
-/** What a lane that holds is told, as a note of its own. */
+/** The message that lets a holding lane begin. */
 export const BEGIN = 'begin'

@@ -3,7 +3,7 @@ import type { FromActor, ToActor } from '../../engine/actor-messages.ts'
 import type { ActorBody, Exit } from '../../engine/actor-slot.ts'
 import { ARE_YOU_HERE, type FromWorker, type Opening, type ToWorker } from './lane-messages.ts'
 
-/** A worker that stands still for so long gets no further lane; but one that is only slow may, later. */
+/** A worker that does not answer for this long gets no further lane; but one that is only slow may, later. */
 const ANSWER_MS = 1_000
 
 /** The supervisor's end of a lane. */
@@ -20,13 +20,13 @@ export class LanedWorker {
   /** Resolves when its row says which process it is. */
   readonly recorded: Promise<void>
   #opened = 0
-  /** Is no further lane to be opened in it? */
+  /** Whether it takes no further lane. */
   #isFull = false
-  /** Has it said anything yet? */
+  /** Whether it has sent anything yet. */
   #hasBegun = false
-  /** Has it left a question unanswered? It has that still, and answers when it can. */
+  /** Whether a question is unanswered. It still has that, and answers when it can. */
   #isSilent = false
-  /** The question that is open. */
+  /** The open question. */
   #asking: Promise<void> | undefined
   #onMessage = () => {}
 
@@ -47,14 +47,14 @@ export class LanedWorker {
   }
 
   /**
-   * Can another lane be opened in it now? Not where it does not answer: what is due would wait for it, while another
-   * worker could be started. It is waited for once, until it has answered.
+   * Whether another lane can be opened in it now. Not if it does not answer: due work would wait for it, while another
+   * worker could be started. Its answer is awaited once.
    */
   async hasRoom(): Promise<boolean> {
     const isRoomy = () => !this.#isFull && this.#lanes.size < this.#most
     if (!isRoomy() || !this.#hasBegun) return isRoomy()
     if (this.#isSilent) return false
-    // One question for all who ask meanwhile: another would take its answer.
+    // One question for all callers: another one would take its answer.
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined
     })

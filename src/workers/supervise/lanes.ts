@@ -8,7 +8,7 @@ const OTHERS_MS = 2_500
 /** One of the loops of a worker, with its own orders from the supervisor. */
 export class Lane {
   readonly supervised: Supervised
-  /** Does it wait for the supervisor's word, and claims nothing yet? */
+  /** Whether it waits for the supervisor's cue, and claims nothing yet. */
   holds: boolean
 
   constructor(supervised: Supervised, holds: boolean) {
@@ -20,7 +20,7 @@ export class Lane {
   }
 }
 
-/** It could not claim, and holds nothing: its lane ends, and the others go on. */
+/** It could not claim, and holds nothing: its lane ends, and the others continue. */
 export class CannotClaim extends Error {
   override readonly name = 'CannotClaim'
 }

@@ -54,7 +54,7 @@ export async function reapWorker(
   const failure = survivors.length > 0 ? new CannotEnd(survivors) : undefined
   await failpoint('reap.family_killed')
   const stuckRows = rowsOfSurvivors(survivors, own)
-  // Of a survivor that nothing names, anything here may be the owner.
+  // If nothing names a survivor, anything here may be its owner.
   const isUnnamed = failure !== undefined && stuckRows.length === 0
   const held = new Set((isUnnamed ? own : stuckRows).map(({ id }) => id))
   const over = isUnnamed ? [] : ids.filter((id) => !held.has(id))
@@ -92,9 +92,9 @@ export async function reapRunner(home: Home, runnerId: string): Promise<CannotEn
 }
 
 /**
- * Ends the owner of an expired lease, with all below it, before the new owner begins: it may be alive on this machine,
- * stopped or stuck, and two must not work at once. It is known by its mark, since its row may be closed or deleted.
- * Processes of another data dir are left alone. Throws HeldUp when it cannot be ended.
+ * Ends the owner of an expired lease, with everything below it, before the new owner begins: it may be alive on this
+ * machine, stopped or stuck, and two must not work at once. It is found by its mark, since its row may be closed or
+ * deleted. Processes of another data dir are left alone. Throws HeldUp when it cannot be ended.
  */
 export async function endExpiredOwner({ home, processId }: Owner, ownerId: string | null): Promise<void> {
   if (ownerId === null || ownerId === processId) return
@@ -102,9 +102,9 @@ export async function endExpiredOwner({ home, processId }: Owner, ownerId: strin
 }
 
 /**
- * Ends workers that still run a hook on a page that was taken away from them (paused and resumed, say) and have not
- * noticed yet, before the work begins again; never the owner itself. What else they have at work is not to blame.
- * Throws HeldUp when one of them cannot be ended.
+ * Ends workers that still run a hook on a page that was taken away from them (for example paused and resumed) and have
+ * not noticed yet, before the work begins again; never the owner itself. Their other work is not to blame. Throws
+ * HeldUp when one of them cannot be ended.
  */
 export async function endWorkers({ home, processId }: Owner, ids: readonly string[]): Promise<void> {
   for (const id of ids) if (id !== processId) await heldUp(reapWorker(home, id, null, { blame: false }))
@@ -116,7 +116,7 @@ async function heldUp(work: Promise<unknown>): Promise<void> {
   })
 }
 
-/** The same for a crawl, whose hooks are those of no page. */
+/** The same for a crawl, whose hooks belong to no page. */
 export async function endFormerWorkers(owner: Owner, crawlId: string): Promise<void> {
   await endWorkers(owner, await supervisorsOfHooks(owner.home, crawlId))
 }

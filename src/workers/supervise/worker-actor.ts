@@ -19,7 +19,7 @@ const IDLE_MS = 2_500
 const MAX_IDLE_TICKS = 2
 /** Delay after trouble of the machine such as a full disk; the row is not to blame. */
 const TROUBLE_MS = 15_000
-/** How often a row looks whether a process that cannot be ended has left it. */
+/** How often a row checks whether a process that cannot be ended has left it. */
 const HELD_UP_MS = 10_000
 /** Delay after the database has forgotten what was written under a claim; the attempt counts. */
 const FORGOTTEN_MS = 1_000
@@ -107,7 +107,7 @@ async function endAtOnce(broken: PromiseWithResolvers<never>, why: unknown): Pro
 
 /**
  * Decides what becomes of a row whose tick threw. A failure of ours counts as an attempt, with growing delay; trouble
- * of the machine counts for nothing. A lost claim is over. Throws what is to be counted and logged.
+ * of the machine does not count. A lost claim is over. Throws what must be counted and logged.
  */
 function blame({ stop, log }: WorkerProcessContext, what: string, error: unknown): Failed | PutBack {
   if (error instanceof ClaimLost) {

@@ -21,7 +21,7 @@ import { WORKER_ENV } from './worker-env.ts'
 
 export type WorkerKind = Extract<WorkerType, 'crawl' | 'snapshot'>
 
-/** How many rows a worker has at work at once. A process takes 30 MB, and its connection 10 in the server. */
+/** How many rows a worker works on at once. A process takes 30 MB, and its connection 10 in the server. */
 const LANES: Readonly<Record<WorkerKind, number>> = { crawl: 1, snapshot: 2 }
 
 /**

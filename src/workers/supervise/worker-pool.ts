@@ -44,7 +44,7 @@ export function workerPool(
   const { db, databaseUrl } = owner.home
   const workers = new Map<string, LanedWorker>()
   const withRoom = async () => {
-    // All at once: whoever stands still keeps nobody waiting for the others.
+    // All at once: one that stands still delays no other.
     const asked = [...new Set(workers.values())].map(async (worker) => {
       if (!(await worker.hasRoom())) throw new Error('no room')
       return worker
@@ -79,12 +79,12 @@ export function workerPool(
 /** Why a pool makes no headway: its workers keep dying. Undefined when it works. */
 export function troubleOf(pool: ActorPool): string | undefined {
   if (pool.crashes < MANY_CRASHES) return undefined
-  return `${pool.crashes} workers in a row died before they finished anything: logs/runner.log says why`
+  return `${pool.crashes} workers in a row died before they finished anything: logs/runner.log tells why`
 }
 
 /**
- * Passes orders to stop on to the workers of a pool at once: their supervisor may be busy with a statement, which a
- * silent database does not answer. @returns ends this
+ * Passes stop requests on to the workers of a pool at once: their supervisor may be busy with a statement that an
+ * unresponsive database does not answer. @returns ends this
  */
 export function passOnStops(pool: ActorPool, stop: Stop): () => void {
   const onForce = () => pool.force()

@@ -20,11 +20,11 @@ export interface WorkerProcessContext extends WorkerContext {
   readonly parentId: string
   /** Its channel to the supervisor. */
   readonly supervised: Supervised
-  /** Does the supervisor limit how many workers of its own it may have? */
+  /** Whether the supervisor limits how many workers of its own it may have. */
   readonly sharesSlots: boolean
-  /** Does it wait for the supervisor's word, and claims nothing yet? */
+  /** Whether it waits for the supervisor's cue, and claims nothing yet. */
   readonly holds: () => boolean
-  /** What the lanes of this worker have at work. */
+  /** The pages that the lanes of this worker work on. */
   readonly company: Company
   /** Aborted when this worker is to take no further work: each of its lanes ends when it has none. */
   readonly closing: AbortController
@@ -32,7 +32,7 @@ export interface WorkerProcessContext extends WorkerContext {
 
 /**
  * The frame of every worker process. The environment tells it who it is; orders come through the channel to its
- * supervisor, and the end of the channel is the order to stop. Sets the exit code: 0 done, 1 failed (the supervisor
+ * supervisor, and the end of the channel is an order to stop. Sets the exit code: 0 done, 1 failed (the supervisor
  * reaps it).
  */
 export async function workerProcess(

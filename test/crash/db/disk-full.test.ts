@@ -61,8 +61,8 @@ function fillWithFiles(home: TestHome, most = Number.POSITIVE_INFINITY): void {
 
 describe.concurrent('the disk of the archive', () => {
   it.for([
-    ['bytes', /\d MB free in .*archive: below 10 MB \(DISK_FLOOR\) no page is begun/],
-    ['files', /room for \d+ more files in .*archive \(df -i\): below 1000 no page is begun/],
+    ['bytes', /\d MB free in .*archive: below 10 MB \(DISK_FLOOR\) no page is started/],
+    ['files', /room for \d+ more files in .*archive \(df -i\): below 1000 no page is started/],
   ] as const)(
     'with few %s left begins no page, which status says, and goes on when there is room',
     async ([what, why], { skip }) => {
@@ -77,7 +77,7 @@ describe.concurrent('the disk of the archive', () => {
       // While the crawl begins nothing is due, so nothing is blocked yet.
       await eventually(async () => {
         const { stdout } = await home.run(['status', '--json'], { env })
-        return /no page is begun/.test((JSON.parse(stdout) as { blocked_reason: string | null }).blocked_reason ?? '')
+        return /no page is started/.test((JSON.parse(stdout) as { blocked_reason: string | null }).blocked_reason ?? '')
       })
       expect(await home.value("select count(*)::int from snapshot where status <> 'queued'")).toBe(0)
       rmSync(filler(home), { recursive: true })

@@ -56,7 +56,7 @@ describe('a hook that', () => {
     const [page] = await expectComplete(home, crawl)
     const made = (file: string) => readFileSync(join(home.dataDir, page!.output_dir, 'hostile', file), 'utf8')
     expect(made('exit.txt')).toBe('exit 2\n')
-    expect(made('refusal.txt')).toContain('a hook cannot be the runner: it would end the one that it works for')
+    expect(made('refusal.txt')).toContain('a hook cannot be the runner: it would end the runner that it works for')
   })
 
   it('adds a crawl and would run it follows it: another runner is neither started nor refused aloud', async () => {

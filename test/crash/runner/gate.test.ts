@@ -147,7 +147,7 @@ describe.concurrent('the data dir', () => {
     const copy = join(folder(), 'copy')
     cpSync(home.dataDir, copy, { recursive: true, preserveTimestamps: true })
     const second = home.start(['run'], { env: { DATA_DIR: copy } })
-    await second.says(/copy is a copy of another data dir: it gets an identity of its own/)
+    await second.says(/copy is a copy of another data dir: it gets a new identity/)
     await second.says(/leading \(term 1\)/)
     expect(await pidsOf(home, 'worker_runner')).toHaveLength(2)
     await leave(second)

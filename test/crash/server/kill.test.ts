@@ -72,7 +72,7 @@ it.skipIf(noBrowser)(`in every order, with a page open (${noBrowser || 'chromium
     // The database alone, which the server starts again.
     const killed = database()
     process.kill(killed, 'SIGKILL')
-    await browser.until("document.querySelector('#note').textContent.startsWith('The database is away')")
+    await browser.until("document.querySelector('#note').textContent.startsWith('The database is unavailable')")
     await browser.until(IS_WELL)
     expect(database()).not.toBe(killed)
     expect((await cli('snapshot', 'list', '--json')).stdout.trim().split('\n')).toHaveLength(ORDERS.length)

@@ -57,7 +57,7 @@ describe.concurrent('a defect that nobody caught, in the leader', () => {
     process.kill(guardian!.pid, 'SIGKILL')
     const { code, stderr } = await runner.finished()
     expect(code, stderr).toBe(70)
-    expect(stderr).toMatch(/a defect of archivebox-ts, leaving at once: Error: failpoint guardian\.up/)
+    expect(stderr).toMatch(/a defect of archivebox-ts, exiting at once: Error: failpoint guardian\.up/)
     await eventually(async () => (await openRows(home)).length === 0)
     await eventually(() => processesOf(home.dataDir).length === 0)
     const next = home.start(['run'])

@@ -106,8 +106,8 @@ it('says as data what cannot be, and what was left out', async () => {
       { refuse: (why, about) => void refusals.push(`${about}: ${why.message.split(':')[0]}`) },
     )
     expect(refusals).toEqual([
-      'settings: TIMEUOT is no setting',
-      'plugins: there is no plugin htlm here',
+      'settings: TIMEUOT is not a setting',
+      'plugins: there is no plugin htlm',
       'urlDenylist: ( is neither a domain nor a regular expression',
     ])
     const list = checkedUrls([`${site.url}/a`, 'ftp://127.0.0.1/x'], { tell: (event) => heard.push(event) })

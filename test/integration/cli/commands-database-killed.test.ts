@@ -85,7 +85,7 @@ describe.concurrent('a database that goes away while a command works', () => {
       const command = home.start([...verb, id], { env: { DATABASE_URL: proxy.url } })
       await cut
       proxy.refuse()
-      await command.says(/the database is away, waiting for it \(up to 15 s\)/)
+      await command.says(/the database is unavailable, waiting for it \(up to 15 s\)/)
       proxy.pass()
       const { code, stderr } = await command.finished()
       expect(code, stderr).toBe(0)

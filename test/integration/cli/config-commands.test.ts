@@ -91,13 +91,13 @@ describe('config', () => {
   it('gets settings by name, and only the value for scripts', async () => {
     expect(Object.keys(await records('get timeout SAVE_MINE --json'))).toEqual(['TIMEOUT', 'MINE_FAST'])
     expect((await config('get --value TIMEOUT')).stdout).toBe('30\n')
-    expectRefused(await config('get TIMEUOT'), 'TIMEUOT is no setting: did you mean TIMEOUT?')
+    expectRefused(await config('get TIMEUOT'), 'TIMEUOT is not a setting: did you mean TIMEOUT?')
   })
 
   it('sets and removes them in the file, whose comments stay', async () => {
     const set = await config('set timeout=45 MINE_LIST=x,y SAVE_MINE=0 USER_AGENT=1.50', { TIMEOUT: '9' })
     expect(set.code, set.stderr).toBe(0)
-    expect(set.stderr).toContain('careful: TIMEOUT is set in the environment, too, and that wins')
+    expect(set.stderr).toContain('warning: TIMEOUT is also set in the environment, which overrides this')
     const expected = TEXT.replace('30', '45')
     expect(readFileSync(file, 'utf8')).toBe(
       `${expected}MINE_LIST = [ "x", "y" ]\nMINE_FAST = false\nUSER_AGENT = "1.50"\n`,
@@ -120,10 +120,10 @@ describe('config', () => {
     expectRefused(
       await config('set TIMEOUT=soon TIMEUOT=1 FOO=1 MINE_FAST= DATA_DIR=/x DISK_FLOOR=7'),
       'TIMEOUT=soon: it takes a number of seconds',
-      'TIMEUOT is no setting: did you mean TIMEOUT?',
-      'FOO is no setting, neither',
+      'TIMEUOT is not a setting: did you mean TIMEOUT?',
+      'FOO is not a setting of the program',
       'MINE_FAST takes a value: archivebox-ts config unset MINE_FAST',
-      'DATA_DIR says where',
+      'DATA_DIR cannot be set in',
     )
     expectRefused(await config('set TIMEOUT'), 'config set takes KEY VALUE, or KEY=VALUE')
     expectRefused(await config('unset WGET_ENABLE'), 'did you mean WGET_ENABLED?')
@@ -133,7 +133,7 @@ describe('config', () => {
   it('mends a file with a wrong value, which all other commands refuse', async () => {
     writeFileSync(file, 'TIMEOUT = "soon"\n')
     const { stderr } = await config('get TIMEOUT')
-    expect(stderr).toContain('careful: TIMEOUT=soon: it takes a number of seconds')
+    expect(stderr).toContain('warning: TIMEOUT=soon: it takes a number of seconds')
     expect((await config('set TIMEOUT 20')).code).toBe(0)
     expect(readFileSync(file, 'utf8')).toBe('TIMEOUT = 20\n')
   })
@@ -150,10 +150,13 @@ describe('config', () => {
     appendFileSync(file, '# of somebody else\n')
     utimesSync(draft, new Date(), new Date())
     const changed = await config('edit', { EDITOR: 'true' })
-    expect([changed.code, changed.stderr]).toEqual([1, expect.stringContaining('was changed since a text of yours')])
+    expect([changed.code, changed.stderr]).toEqual([
+      1,
+      expect.stringContaining('has changed since your text was rejected'),
+    ])
     writeFileSync(file, TEXT)
     const mended = await config('edit', { EDITOR: `printf 'TIMEOUT = 5\\n' >` })
-    expect(mended.stderr).toContain('goes on with the text that was refused')
+    expect(mended.stderr).toContain('continuing with the text that was rejected')
     expect(readFileSync(file, 'utf8')).toBe('TIMEOUT = 5\n')
     const failed = await config('edit', { EDITOR: 'false' })
     expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('the editor false failed')])
@@ -164,9 +167,9 @@ describe('config', () => {
     expect((await config('edit', { EDITOR: `printf 'TIMEOUT = 6\\n' >` })).code).toBe(0)
     expect(readFileSync(file, 'utf8')).toBe('TIMEOUT = 6\n')
     const both = await config('edit', { EDITOR: `printf 'A = 1\\n' >>${file}; true` })
-    expect([both.code, both.stderr]).toEqual([1, expect.stringContaining('somebody else has changed')])
+    expect([both.code, both.stderr]).toEqual([1, expect.stringContaining('was changed by somebody else')])
     const again = await config('edit', { EDITOR: 'true' })
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('was changed since a text of yours')])
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('has changed since your text was rejected')])
     expect(readFileSync(file, 'utf8')).toBe('TIMEOUT = 6\nA = 1\n')
   })
 })

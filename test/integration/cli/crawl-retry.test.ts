@@ -90,7 +90,7 @@ describe('crawl retry', () => {
 
   it('with --failed and --plugin runs again exactly those, and when they succeed now the page has their files', async () => {
     const { home, id } = await failed()
-    expect(await crawl(home, 'retry', '--failed', '--plugin', 'html,exit_10', id)).toContain('nothing to run again')
+    expect(await crawl(home, 'retry', '--failed', '--plugin', 'html,exit_10', id)).toContain('nothing to retry')
     expect(await home.query('select status from crawl')).toEqual([{ status: 'sealed' }])
     expect(await crawl(home, 'retry', '--failed', '--plugin', 'exit_1', id)).toMatch(/1 hook of 1 page again/)
     // What was wrong is mended.
@@ -101,7 +101,7 @@ describe('crawl retry', () => {
     expect(await attempts(home)).toEqual([...FIRST, 'exit_1 2 succeeded', 'hashes 2 succeeded'].sort())
     expect(readdirSync(join(dir, 'exit_1'))).toEqual(['whole.txt'])
     expect(readdirSync(join(dir, 'slow'))).toEqual(['slow.txt'])
-    expect(await crawl(home, 'retry', '--failed', id)).toContain('nothing to run again')
+    expect(await crawl(home, 'retry', '--failed', id)).toContain('nothing to retry')
   })
 
   it('counts on: a third attempt after the second; and runs every hook of a page that broke off', async () => {
@@ -140,7 +140,7 @@ describe('crawl retry', () => {
     await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"0.05"') where id = $1`, [
       id,
     ])
-    expect(await crawl(home, 'retry', '--failed', untouched)).toContain('nothing to run again')
+    expect(await crawl(home, 'retry', '--failed', untouched)).toContain('nothing to retry')
     await crawl(home, 'retry', id, untouched)
     expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
     await expectComplete(home, untouched)
@@ -165,7 +165,7 @@ describe('crawl retry', () => {
   it('leaves a crawl alone that is not at its end', async () => {
     const home = await homes.make()
     const id = await home.add('--plugins', 'html', pageUrls(site, 1)[0]!)
-    expect(await crawl(home, 'retry', id)).toContain('nothing to run again')
+    expect(await crawl(home, 'retry', id)).toContain('nothing to retry')
     expect(await home.query('select status from crawl')).toEqual([{ status: 'queued' }])
   })
 })

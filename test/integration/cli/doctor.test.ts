@@ -60,7 +60,7 @@ describe('doctor', () => {
     )
     expect(lines.filter(({ status }) => status === 'red')).toEqual([])
     expect(of('database')!.message).toMatch(/^PostgreSQL \d+.*, external, \d+ MB, schema \d+$/)
-    expect(of('clock')!.message).toMatch(/^the database's is ours within /)
+    expect(of('clock')!.message).toMatch(/^the database clock agrees within /)
     expect(of('git')).toMatchObject({ status: 'green', message: expect.stringMatching(/^\d+\.\d+.* \(\/.*git\)$/) })
     expect(of('wget')).toMatchObject({ status: 'yellow', command: 'apt-get install wget' })
     expect(of('browser')).toMatchObject({
@@ -85,7 +85,7 @@ describe('doctor', () => {
     await home.query(`insert into schema_migration (version, name) values (9999, 'future')`)
     const newer = await doctor()
     expect([newer.code, newer.of('database')?.status]).toEqual([1, 'red'])
-    expect(newer.of('database')!.message).toContain('its schema 9999 is of a newer archivebox-ts')
+    expect(newer.of('database')!.message).toContain('its schema 9999 is from a newer archivebox-ts')
   })
 
   it('names what a plugin lacks, waits for no program, and leaves none behind', async () => {
@@ -98,7 +98,7 @@ describe('doctor', () => {
     const env = { ...off, PATH: `${bin}:${process.env['PATH']}`, CHROME_BINARY: 'no-chrome' }
     const { code, of } = await doctor([], { env })
     expect(code).toBe(0)
-    expect(of('browser')).toMatchObject({ status: 'yellow', message: 'CHROME_BINARY: no program no-chrome' })
+    expect(of('browser')).toMatchObject({ status: 'yellow', message: 'CHROME_BINARY: there is no program no-chrome' })
     expect(of('git')).toMatchObject({ message: expect.stringMatching(/bin\/git|not known after/) })
     expect(of('wget')).toMatchObject({ status: 'green', message: 'not found; no plugin here needs it' })
     expect(of('plugins')).toEqual({
@@ -120,9 +120,9 @@ describe('doctor', () => {
     rmSync(join(home.dataDir, 'personas'), { recursive: true })
     const { of, stderr } = await doctor()
     expect(of('data dir')).toMatchObject({ status: 'yellow', command: `mkdir ${join(home.dataDir, 'personas')}` })
-    expect(stderr).toContain('archivebox-ts doctor --fix mends')
+    expect(stderr).toContain('archivebox-ts doctor --fix fixes')
     const fixed = await doctor(['--fix'])
-    expect(fixed.stderr).toContain(`data dir: made ${join(home.dataDir, 'personas')}`)
+    expect(fixed.stderr).toContain(`data dir: created ${join(home.dataDir, 'personas')}`)
     expect(fixed.of('data dir')).toMatchObject({ status: 'green' })
     const persona = join(home.dataDir, 'personas', 'Mine')
     mkdirSync(persona)
@@ -148,7 +148,7 @@ describe('doctor', () => {
     chmodSync(archive, 0o750) // A group was let in.
     expect((await doctor()).of('personas')).toMatchObject({ status: 'green' })
     chmodSync(archive, 0o755)
-    expect((await doctor(['--fix'])).stderr).toContain(`personas: closed ${archive}`)
+    expect((await doctor(['--fix'])).stderr).toContain(`personas: closed ${archive} to others`)
     expect(statSync(archive).mode & 0o777).toBe(0o700)
   })
 

@@ -50,10 +50,10 @@ describe('a collection of ArchiveBox 0.7', () => {
 
     const { code, stderr } = await home.run(['add', '--from-archivebox', from])
     expect(code, stderr).toBe(1)
-    expect(stderr).toContain('not taken: only http and https can be archived: file:///etc/hosts\n')
-    expect(stderr).toMatch(/^4 snapshots · 2 taken · 1 not archived there: queued as crawl \S+ · 1 not taken$/m)
+    expect(stderr).toContain('not imported: only http and https can be archived: file:///etc/hosts\n')
+    expect(stderr).toMatch(/^4 snapshots · 2 imported · 1 not archived there: queued as crawl \S+ · 1 not imported$/m)
     expect(stderr).toMatch(/^4 files, 22 bytes: 4 copied$/m)
-    expect(stderr).toMatch(/^left there: 1 link among the files, the first .*link\.html$/m)
+    expect(stderr).toMatch(/^skipped: 1 link among the files, the first .*link\.html$/m)
     expect(lookOf(from)).toEqual(before)
 
     const [later, first] = await list(home, 'snapshot', 'list')
@@ -98,7 +98,7 @@ describe('a collection of ArchiveBox 0.7', () => {
     for (const page of pages) rmSync(page)
     const again = await home.run(['add', '--from-archivebox', from])
     expect(pages.filter(existsSync)).toEqual(pages)
-    expect(again.stderr).toMatch(/^4 snapshots · 1 taken · 1 here before · 1 not archived there: /m)
+    expect(again.stderr).toMatch(/^4 snapshots · 1 imported · 1 imported before · 1 not archived there: /m)
     expect(globSync('half.html', { cwd: at('') })).toEqual([])
     expect(await home.value(`select count(*)::int from crawl where status = 'queued'`)).toBe(1)
     expect(await list(home, 'snapshot', 'list', '--host', 'a.example')).toHaveLength(2)
@@ -116,13 +116,13 @@ describe('a collection of ArchiveBox 0.7', () => {
     ] as [string, string][]) {
       const retried = await home.run([kind, 'retry', id])
       expect(retried.stderr, kind).toMatch(
-        /^left as it is: crawl \S+, whose pages another program archived; .*add --again/,
+        /^left unchanged: crawl \S+, whose pages another program archived; .*add --again/,
       )
-      expect(retried.stderr, kind).toContain('nothing to run again')
+      expect(retried.stderr, kind).toContain('nothing to retry')
     }
     rmSync(at('singlefile/singlefile.html'))
     const verified = await home.run(['verify', '--mend'])
-    expect(verified.stderr).toMatch(/^ {2}1 missing: left as it is: bring it back from the collection it came from/m)
+    expect(verified.stderr).toMatch(/^ {2}1 missing: left unchanged: restore it from the collection it came from/m)
     expect(verified.code).toBe(1)
     expect(await state()).toEqual(taken)
     const added = await home.run(['add', 'https://a.example/'])
@@ -173,9 +173,9 @@ describe('a collection of ArchiveBox 0.9', () => {
     })
     const { code, stderr } = await home.run(['add', '--from-archivebox', from])
     expect(code, stderr).toBe(1)
-    expect(stderr).toContain('not taken: archive/1500000001.0/index.json: cannot be read\n')
+    expect(stderr).toContain('not imported: archive/1500000001.0/index.json: cannot be read\n')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
-    expect(stderr).toMatch(/not taken: only http and https can be archived: data:[^\u0000-\u001f\u007f-\u009f]*\n/)
+    expect(stderr).toMatch(/not imported: only http and https can be archived: data:[^\u0000-\u001f\u007f-\u009f]*\n/)
     const taken = await list(home, 'snapshot', 'list')
     expect(taken.map(({ url, tags, outcome }) => [url, tags, outcome]).sort()).toEqual([
       ['https://a.example/', ['sea'], 'archived'],
@@ -194,7 +194,7 @@ describe('a collection of ArchiveBox 0.9', () => {
       'archive/b/output.html': 'the second',
     })
     const { code, stderr } = await home.run(['add', '--from-archivebox', from])
-    expect(stderr).toContain('not taken: https://a.example/: another snapshot of the collection has its id\n')
+    expect(stderr).toContain('not imported: https://a.example/: another snapshot of the collection has its id\n')
     expect(code).toBe(1)
     const [taken, ...others] = await list(home, 'snapshot', 'list')
     expect(others).toEqual([])
@@ -206,10 +206,10 @@ describe('a collection of ArchiveBox 0.9', () => {
     lock.release()
     expect([meanwhile.code, meanwhile.stderr]).toEqual([
       1,
-      expect.stringMatching(/^error: another process is taking over a collection into this data dir$/m),
+      expect.stringMatching(/^error: another process is importing a collection into this data dir$/m),
     ])
     expect((await home.run(['add', '--from-archivebox', from])).stderr).toMatch(
-      /^2 snapshots · 0 taken · 2 here before/,
+      /^2 snapshots · 0 imported · 2 imported before/,
     )
   })
 
@@ -237,7 +237,7 @@ describe('a collection of ArchiveBox 0.9', () => {
     }
     const home = await homes.make()
     const { code, stderr } = await home.run(['add', '--link', 'https://a.example/'])
-    expect([code, stderr]).toEqual([2, expect.stringContaining('--link is about the files of --from-archivebox')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--link works only with --from-archivebox')])
   })
 
   it('that is none is refused', async () => {
@@ -245,9 +245,9 @@ describe('a collection of ArchiveBox 0.9', () => {
     const none = join(folder, 'none')
     mkdirSync(none)
     for (const [args, reason] of [
-      [[none], /is no collection of ArchiveBox/],
-      [[join(none, 'away')], /is no folder/],
-      [[none, 'https://a.example/'], /takes a collection over as it is/],
+      [[none], /is not a collection of ArchiveBox/],
+      [[join(none, 'away')], /is not a folder/],
+      [[none, 'https://a.example/'], /imports a collection as it is/],
     ] as const) {
       const { code, stderr } = await home.run(['add', '--from-archivebox', ...args])
       expect([code, stderr]).toEqual([2, expect.stringMatching(reason)])
@@ -296,7 +296,9 @@ describe('a collection from a stranger', () => {
       const { code, stderr } = await home.run(['add', '--from-archivebox', from, ...options], { deadlineMs: 20_000 })
       expect(code, stderr).toBe(1)
       for (const number of [1, 2, 3, 5, 6])
-        expect(stderr).toMatch(new RegExp(`^not taken: https://s${number}\\.example/: archive/.* leads out of /`, 'm'))
+        expect(stderr).toMatch(
+          new RegExp(`^not imported: https://s${number}\\.example/: archive/.* leads out of /`, 'm'),
+        )
       expect(stderr).not.toContain('https://s4.example')
     }
     expect(here(home)).not.toContain('secret')
@@ -325,7 +327,7 @@ describe('a collection from a stranger', () => {
     const { code, stderr } = await home.run(['add', '--from-archivebox', from], { deadlineMs: 20_000 })
     expect(code, stderr).toBe(1)
     for (const number of [1, 2, 5])
-      expect(stderr).toContain(`not taken: archive/${number}/index.json: cannot be read\n`)
+      expect(stderr).toContain(`not imported: archive/${number}/index.json: cannot be read\n`)
     expect(await list(home, 'snapshot', 'list')).toMatchObject([{ url: 'https://a.example/' }])
     expect(here(home)).not.toContain('secret')
   })

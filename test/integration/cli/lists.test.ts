@@ -120,7 +120,7 @@ describe('every list', () => {
       refused(/there is no column "nonsense"/, '--columns', 'type,nonsense'),
       refused(/there is no column "nonsense"/, '--wide', '--columns', 'nonsense'),
       refused(/--columns takes names/, '--columns', ','),
-      refused(/-n takes a whole number from 1 on/, '-n', '0'),
+      refused(/-n takes a whole number above 0/, '-n', '0'),
     ])
   })
 })
@@ -144,7 +144,7 @@ it('a table of rows that come ends after 100, and says how to see more', async (
     const { stdout, stderr } = await many.run(['snapshot', 'list', ...options])
     return [stdout.trimEnd().split('\n').length, stderr]
   }
-  expect(await lines('--wide')).toEqual([101, 'these are the newest 100; -n shows more\n'])
+  expect(await lines('--wide')).toEqual([101, 'only the newest 100 are shown; -n shows more\n'])
   expect(await lines('--wide', '-n', '101')).toEqual([102, ''])
   expect(await lines('--json')).toEqual([101, ''])
 })

@@ -67,19 +67,21 @@ it('a machine has settings of its own, which win over archivebox.toml and are ch
     writeFileSync(join(dataDir, 'archivebox.toml'), 'TIMEOUT = 30\n')
     expectRefused(
       await run('machine set TIMEUOT=3 DISK_FLOOR=lots DATA_DIR=/x'),
-      'TIMEUOT is no setting: did you mean TIMEOUT?',
+      'TIMEUOT is not a setting: did you mean TIMEOUT?',
       'DISK_FLOOR=lots: it takes a number of MB',
-      'DATA_DIR says where the file is',
+      'DATA_DIR cannot be set in',
     )
     const set = await run('machine set timeout=20 DISK_FLOOR=7', { TIMEOUT: '9' })
     expect(set.code, set.stderr).toBe(0)
-    expect(set.stderr).toContain('careful: TIMEOUT is set in the environment, too, and that wins')
+    expect(set.stderr).toContain('warning: TIMEOUT is also set in the environment, which overrides this')
     const file = join(dataDir, 'machines', machineFile(machineGuid()))
     expect(readFileSync(file, 'utf8')).toBe('TIMEOUT = 20\nDISK_FLOOR = 7')
     expect(readFileSync(join(dataDir, 'archivebox.toml'), 'utf8')).toBe('TIMEOUT = 30\n')
     const got = (await run('config get TIMEOUT --json')).stdout
     expect(JSON.parse(got)).toMatchObject({ value: 20, source: 'machine' })
-    expect((await run('config set TIMEOUT=40')).stderr).toContain(`TIMEOUT is set in ${file}, too, and that wins`)
+    expect((await run('config set TIMEOUT=40')).stderr).toContain(
+      `TIMEOUT is also set in ${file}, which overrides this`,
+    )
     expect((await run('machine unset TIMEOUT')).stderr).toContain('TIMEOUT removed')
     expect((await run('config get --value TIMEOUT DISK_FLOOR')).stdout).toBe('40\n7\n')
     writeFileSync(file, 'DISK_FLOOR = "lots"\n')

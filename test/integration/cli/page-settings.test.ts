@@ -61,23 +61,23 @@ describe('the settings of a page', () => {
     const [first] = await records(home, ['snapshot', 'create', '-c', 'TIMEOUT=7', url(4)])
     const add = ['snapshot', 'create', '--crawl-id', String(first!['crawl_id']), '-c', 'TIMEOUT=8', url(4)]
     const { stdout, stderr } = await home.run(add)
-    expect(stderr).toContain('1 page of these were there already: their settings stay')
+    expect(stderr).toContain('1 page existed already: their settings stay')
     expect(JSON.parse(stdout)).toMatchObject({ id: first!.id, settings: { TIMEOUT: own('7') } })
   })
 
   it('are refused, and nothing is written, where a page cannot have them', async () => {
     const home = await withNotes()
     const create = ['snapshot', 'create']
-    await refusal(home, [...create, '-c', 'NOTES_C=1', url(1)], 2, /-c NOTES_C is no setting: did you mean NOTES_/)
-    await refusal(home, [...create, '-c', 'WGET_BINARY=/x', url(1)], 2, /-c WGET_BINARY is not for one crawl/)
+    await refusal(home, [...create, '-c', 'NOTES_C=1', url(1)], 2, /-c NOTES_C is not a setting: did you mean NOTES_/)
+    await refusal(home, [...create, '-c', 'WGET_BINARY=/x', url(1)], 2, /-c WGET_BINARY cannot be set for a crawl/)
     for (const [settings, reason] of [
-      [{ WGET_BINARY: '/tmp/evil' }, /WGET_BINARY is no setting of a page/],
-      [{ ACTIVE_PERSONA: 'Reader' }, /ACTIVE_PERSONA is for a crawl/],
+      [{ WGET_BINARY: '/tmp/evil' }, /WGET_BINARY is not a setting of a page/],
+      [{ ACTIVE_PERSONA: 'Reader' }, /ACTIVE_PERSONA is a setting of the whole crawl/],
       [{ NOTES_B: 'three' }, /NOTES_B=three: it takes one of one, two/],
-      [{ NOTES_A: { value: 'x', source: 'crawl' } }, /NOTES_A is a value, or has one and `snapshot` as its source/],
-      [{ COOKIES_FILE: own('***') }, /the value of COOKIES_FILE is not in the record/],
-      [{ NOTES_A: 'a\0b' }, /the value of NOTES_A is no text/],
-      [['TIMEOUT=1'], /they are an object/],
+      [{ NOTES_A: { value: 'x', source: 'crawl' } }, /NOTES_A must be a value, or have one and the source `snapshot`/],
+      [{ COOKIES_FILE: own('***') }, /the record does not have the value of COOKIES_FILE/],
+      [{ NOTES_A: 'a\0b' }, /the value of NOTES_A is not text/],
+      [['TIMEOUT=1'], /expected an object such as/],
     ] as const)
       await refusal(home, [...create, '-'], 2, reason, page(1, settings))
     expect(await home.value('select count(*) from snapshot')).toBe('0')

@@ -42,7 +42,7 @@ describe.skipIf(noPackage)(`a persona in the browser${noPackage}`, () => {
     mkdirSync(inPersona(), { recursive: true })
     expect(await tested(`${site.url}/private`)).toMatchObject({
       ...{ code: 1, logged_in: false, cause: 'the page asks for a password' },
-      stderr: expect.stringContaining('Reader has no good cookie and no header for 127.0.0.1\n'),
+      stderr: expect.stringContaining('Reader has no valid cookie and no header for 127.0.0.1\n'),
     })
   })
 
@@ -56,7 +56,7 @@ describe.skipIf(noPackage)(`a persona in the browser${noPackage}`, () => {
     login.signal('SIGINT')
     expect(await login.finished()).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/Reader: kept 2 cookies, 1 of them until the site ends the session/),
+      stderr: expect.stringMatching(/Reader: kept 2 cookies, 1 of them for this session only/),
     })
     const lines = readFileSync(inPersona('cookies.txt'), 'utf8').split('\n').slice(4)
     expect(lines.filter(Boolean).sort()).toEqual([

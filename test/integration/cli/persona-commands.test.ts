@@ -43,8 +43,8 @@ describe('a persona', () => {
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr:
-        'made persona Reader\nReader: took over 2 cookies for 127.0.0.1\n' +
-        '1 cookie expired already: old (127.0.0.1); log in there and export anew\n',
+        'created persona Reader\nReader: imported 2 cookies for 127.0.0.1\n' +
+        '1 cookie had already expired: old (127.0.0.1); log in there and export anew\n',
     })
     expect([persona(), persona('cookies.txt'), persona('persona.toml')].map(modeOf)).toEqual(['700', '600', '600'])
     const shown = await home.run(['persona', 'show', 'Reader'])
@@ -69,10 +69,10 @@ describe('a persona', () => {
     const wrong = ['TIMOUT=3', 'DATA_DIR=/x', 'CHROME_TIMEZONE=Mars', 'ACTIVE_PERSONA=Other', 'FOO']
     expect(await refusal(['persona', 'set', 'Reader', ...wrong])).toBe(
       'error: a setting is KEY=VALUE, not "FOO"\n' +
-        'error: TIMOUT is no setting: did you mean TIMEOUT?\n' +
-        'error: DATA_DIR is not for one crawl: set it in the environment or in archivebox.toml\n' +
+        'error: TIMOUT is not a setting: did you mean TIMEOUT?\n' +
+        'error: DATA_DIR cannot be set for a crawl: set it in the environment or in archivebox.toml\n' +
         'error: CHROME_TIMEZONE=Mars: it takes the name of a time zone, such as Europe/Berlin or UTC\n' +
-        'error: ACTIVE_PERSONA names a persona: no persona has it\n' +
+        'error: ACTIVE_PERSONA chooses a persona: it cannot be set in one\n' +
         'hint:  for example: ACCEPT_LANGUAGE=de-DE\n',
     )
   })
@@ -92,7 +92,7 @@ describe('a persona', () => {
 
   it('is named rightly, or refused', async () => {
     const none = 'error: there is no persona "Raeder": did you mean Reader?\n'
-    const hint = 'hint:  archivebox-ts persona list shows them, persona new makes one\n'
+    const hint = 'hint:  archivebox-ts persona list shows them, persona new creates one\n'
     for (const command of [
       ['persona', 'show', 'Raeder'],
       ['persona', 'import', 'Raeder', join(outside, 'cookies.txt')],
@@ -101,7 +101,7 @@ describe('a persona', () => {
     ])
       expect(await refusal(command)).toBe(none + hint)
     expect(await refusal(['persona', 'new', '../x'])).toMatch(/^error: a persona has a name of letters/)
-    expect(await refusal(['persona', 'new', 'reader'])).toMatch(/^error: there is a persona "reader" already/)
+    expect(await refusal(['persona', 'new', 'reader'])).toMatch(/^error: the persona "reader" exists already/)
     expect(await refusal(['add', '--persona', 'Reader', '-c', 'ACTIVE_PERSONA=Other', site.url])).toContain(
       'a crawl has one persona',
     )
@@ -118,10 +118,10 @@ describe('a persona', () => {
     expect(await test('/members')).toMatchObject({ code: 1, cause: 'HTTP 403' })
     expect(await test('/leads')).toMatchObject({
       code: 1,
-      cause: expect.stringMatching(/leads to 127.*\/accounts\/login$/),
+      cause: expect.stringMatching(/redirects to 127.*\/accounts\/login$/),
     })
     expect(await refusal(['persona', 'test', 'Reader', `${site.url}/gone`], 1)).toMatch(
-      /says nothing of a login: HTTP 404/,
+      /cannot tell whether it is logged in: HTTP 404/,
     )
   })
 
@@ -131,7 +131,7 @@ describe('a persona', () => {
     expect(await refusal(['persona', 'import', 'Other', file])).toMatch(/line 1: a cookie has 7 fields/)
     writeFileSync(file, '# nothing\n')
     expect(await refusal(['persona', 'import', 'Other', file])).toMatch(/has no cookies\nhint: /)
-    expect(await refusal(['persona', 'import', 'Other', `${file}.no`])).toMatch(/^error: there is no file /)
+    expect(await refusal(['persona', 'import', 'Other', `${file}.no`])).toMatch(/^error: no such file: /)
     expect(existsSync(join(home.dataDir, 'personas', 'Other'))).toBe(false)
   })
 })

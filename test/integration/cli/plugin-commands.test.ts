@@ -67,7 +67,7 @@ describe('plugin list and show', () => {
     })
     expect((await plugin('list --lacking')).stdout).toContain('"needy"')
     expect((await plugin('list --lacking')).stdout).not.toContain('"title"')
-    expectRefused(await plugin('show titel'), 'there is no plugin titel here: did you mean title?')
+    expectRefused(await plugin('show titel'), 'there is no plugin titel: did you mean title?')
   })
 })
 
@@ -80,9 +80,9 @@ describe('plugin enable and disable', () => {
     )
     expect(await isOn()).toBe(false)
     const { stderr } = await plugin('enable title html', { SAVE_TITLE: 'no' })
-    expect(stderr).toContain('careful: TITLE_ENABLED is set in the environment, too, and that wins')
+    expect(stderr).toContain('warning: TITLE_ENABLED is also set in the environment, which overrides this')
     expect(await isOn()).toBe(true)
-    expectRefused(await plugin('enable title nope'), 'there is no plugin nope here')
+    expectRefused(await plugin('enable title nope'), 'there is no plugin nope')
   })
 })
 
@@ -151,7 +151,7 @@ describe('plugin run', () => {
     expectRefused(await plugin(`run titel ${URL}`), 'did you mean title?')
     expectRefused(await plugin('run title ftp://x/'), 'only http and https can be archived: ftp://x/')
     expectRefused(await plugin(`run -c TITLE_TIMEOUT=soon title ${URL}`), '-c TITLE_TIMEOUT=soon: it takes')
-    expect((await plugin(`run needy ${URL}`)).stderr).toContain('careful: no-such-program not found')
+    expect((await plugin(`run needy ${URL}`)).stderr).toContain('warning: no-such-program not found')
   })
 })
 
@@ -182,8 +182,8 @@ describe('plugin new', () => {
   }
 
   it('refuses a name that is taken, or is none', async () => {
-    expectRefused(await plugin('new title'), 'there is a plugin title already')
-    expectRefused(await plugin('new My-Plugin'), 'a plugin is named with small letters')
+    expectRefused(await plugin('new title'), 'a plugin title exists already')
+    expectRefused(await plugin('new My-Plugin'), 'has only lowercase letters')
     expect((await plugin('new x --lang cobol')).code).toBe(2)
   })
 })

@@ -68,7 +68,7 @@ it('plugin install says what it cannot install, and refuses a plugin that is not
     status: 'missing',
     message: expect.stringMatching(/^made-up: \S+\/npm install .* failed$/) as string,
   })
-  expectRefused(await home.run(['plugin', 'install', 'modulr'], { env }), /no plugin modulr here: did you mean modular/)
+  expectRefused(await home.run(['plugin', 'install', 'modulr'], { env }), /no plugin modulr: did you mean modular/)
 })
 
 it('plugin install replay keeps nothing of a package that is not the published one', async () => {
@@ -90,6 +90,6 @@ it('plugin install replay keeps nothing of a package that is not the published o
   expect(forged).toMatch(/^replaywebpage 2\.5\.3: its checksum is not .*: nothing is kept$/)
   expect(readFileSync(join(home.dataDir, 'npm.txt'), 'utf8')).toMatch(/^pack replaywebpage@2\.5\.3 --pack-destination /)
   expect(await withNpm('exit 1')).toMatch(/^replaywebpage 2\.5\.3: \S+\/npm pack .* failed$/)
-  expect(await withNpm('')).toBe('replaywebpage 2.5.3: npm pack has left no file')
+  expect(await withNpm('')).toBe('replaywebpage 2.5.3: npm pack wrote no file')
   expect(existsSync(join(home.dataDir, 'lib/replay/2.5.3'))).toBe(false)
 })

@@ -129,7 +129,7 @@ describe('process kill', () => {
     const { home, runner } = await talking()
     const asked = await home.run(['process', 'kill', String(runner.pid)])
     expect(asked.code).toBe(1)
-    expect(asked.stderr).toMatch(/was asked to end, and is still there/)
+    expect(asked.stderr).toMatch(/was asked to end, but is still there/)
     expect(asked.stderr).toMatch(/--force/)
     const forced = await home.run(['process', 'kill', '--force', String(runner.pid)])
     expect(forced.code, forced.stderr).toBe(0)

@@ -122,7 +122,7 @@ describe('result retry', () => {
       before.map(handedOver),
     )
     // The same list again: its attempts are not the latest any more.
-    expect((await home.run(['result', 'retry', '-'], { input: failed })).stderr).toBe('nothing to run again\n')
+    expect((await home.run(['result', 'retry', '-'], { input: failed })).stderr).toBe('nothing to retry\n')
   })
 
   it('leaves what succeeded alone, and keeps to --failed and --plugin', async () => {

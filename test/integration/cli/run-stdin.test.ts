@@ -89,7 +89,7 @@ describe('run -', () => {
     const home = await homes.make()
     const gone = line({ type: 'Crawl', id: '01994f6e-0c1a-7c3e-9d55-0123456789ab' })
     const { stderr, records } = await runWith(home, gone + url(1))
-    expect(stderr).toContain('1 of these are not there')
+    expect(stderr).toContain('1 of these do not exist')
     await expectComplete(home, String(records[0]!['id']))
   })
 
@@ -102,7 +102,7 @@ describe('run -', () => {
       [],
       /^error: max_depth/,
     ],
-    ['', ['--crawl-id', '01994f6e-0c1a-7c3e-9d55-0123456789ab'], /^error: with - the records on stdin say/],
+    ['', ['--crawl-id', '01994f6e-0c1a-7c3e-9d55-0123456789ab'], /^error: with -, the records on stdin choose/],
   ])('%j %j is a mistake: it leaves with 2, and nothing is queued', async (input, args, message) => {
     const home = await homes.make()
     const { code, stderr } = await home.run(['run', '-', ...args], { input })

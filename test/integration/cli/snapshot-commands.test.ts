@@ -89,7 +89,7 @@ describe('snapshot list', () => {
     expect(stderr).toMatch(/hint: {2}the statuses of a \w+ are queued, started, /)
     await refusal(home, [noun, 'list', '--crawl-id', 'nonsense'], 2, /not an id: nonsense/)
     await refusal(home, [noun, 'list', '--snapshot-id', NOBODY], 2, /there is no snapshot/)
-    for (const bad of numbers) await refusal(home, [noun, 'list', '-n', bad], 2, /-n takes a whole number from 1 on/)
+    for (const bad of numbers) await refusal(home, [noun, 'list', '-n', bad], 2, /-n takes a whole number above 0/)
     await refusal(home, [noun, 'list', '--plugin', ','], 2, /--plugin takes names, comma-separated, not ","/)
     await refusal(home, [noun, 'list', '--tag', ''], 2, /--tag takes names, comma-separated, not ""/)
     await refusal(home, [noun, 'retry', '--plugin', ','], 2, /--plugin takes names, comma-separated, not ","/)
@@ -110,12 +110,7 @@ describe('show', () => {
     expect(await records(home, ['crawl', 'show', crawl.toUpperCase()])).toMatchObject([{ type: 'Crawl', id: crawl }])
     expect(await records(home, ['crawl', 'show', crawl.slice(0, 8)])).toMatchObject([{ id: crawl }])
     // Made in the same instant: their ids begin alike.
-    await refusal(
-      home,
-      ['snapshot', 'show', pages[1]!.slice(0, 8)],
-      2,
-      /is not the beginning or end of one snapshot only/,
-    )
+    await refusal(home, ['snapshot', 'show', pages[1]!.slice(0, 8)], 2, /matches more than one snapshot/)
   })
 
   it('finds a row by the end of its id, which is random, from six digits on', async () => {
@@ -129,7 +124,7 @@ describe('show', () => {
     expect(await records(home, ['snapshot', 'list', '--crawl-id', crawl.slice(-8)])).toHaveLength(2)
     expect(await records(home, ['snapshot', 'pause', 'abcdef'])).toMatchObject([{ id: other, status: 'paused' }])
     await home.query('update snapshot set id = $2 where id = $1', [pages[0], `00000000${other.slice(8)}`])
-    await refusal(home, ['snapshot', 'show', 'abcdef'], 2, /is not the beginning or end of one snapshot only/)
+    await refusal(home, ['snapshot', 'show', 'abcdef'], 2, /matches more than one snapshot/)
     await home.query('update snapshot set id = $1 where id <> $2', [pages[0], other])
     const { stdout } = await home.run(['run', '-', '--exit-on-idle'], { input: 'abcdef\n' })
     expect(stdout).toContain(`"id":"${other}"`)
@@ -220,7 +215,12 @@ describe('snapshot pause and resume', () => {
     await runAll(home)
     expect(await statusOf(home, 'snapshot', pages[0]!)).toBe('queued')
     await records(home, ['snapshot', 'cancel', pages[0]!])
-    await refusal(home, ['snapshot', 'pause', pages[0]!], 1, new RegExp(`no snapshot to pause: ${pages[0]} is sealed`))
+    await refusal(
+      home,
+      ['snapshot', 'pause', pages[0]!],
+      1,
+      new RegExp(`cannot pause any snapshot: ${pages[0]} is sealed`),
+    )
     await refusal(home, ['snapshot', 'resume', pages[0]!], 1, /is sealed/)
   })
 })
@@ -271,7 +271,7 @@ describe('snapshot retry', () => {
     await runAll(home)
     const attempts = 'select snapshot_id as id, plugin, attempt from archive_result where attempt > 1'
     expect(await home.query(attempts)).toEqual([{ id: pages[0], plugin: 'exit_1', attempt: 2 }])
-    expect((await home.run(['snapshot', 'retry', '--plugin', 'html', pages[0]!])).stderr).toBe('nothing to run again\n')
+    expect((await home.run(['snapshot', 'retry', '--plugin', 'html', pages[0]!])).stderr).toBe('nothing to retry\n')
   })
 })
 

@@ -69,7 +69,7 @@ describe('with a leader that is well', () => {
     const runner = await leading(home)
     await expectReason(
       home,
-      /all that is left is paused: archivebox-ts crawl list --status paused \| archivebox-ts crawl resume -/,
+      /everything left is paused: archivebox-ts crawl list --status paused \| archivebox-ts crawl resume -/,
     )
     await leave(runner)
     const other = await homes.make()
@@ -83,7 +83,7 @@ describe('with a leader that is well', () => {
     const second = await leading(other)
     await expectReason(
       other,
-      /all that is left is paused: archivebox-ts snapshot list --status paused \| .* snapshot resume -/,
+      /everything left is paused: archivebox-ts snapshot list --status paused \| .* snapshot resume -/,
     )
     await leave(second)
   })
@@ -92,7 +92,7 @@ describe('with a leader that is well', () => {
     const home = await homes.make()
     await queued(home)
     const runner = home.start(['run'], { env: { DISK_FLOOR: '900000000' } })
-    await expectReason(home, /MB free in .*: below 900000000 MB \(DISK_FLOOR\) no page is begun/)
+    await expectReason(home, /MB free in .*: below 900000000 MB \(DISK_FLOOR\) no page is started/)
     await leave(runner)
   })
 
@@ -109,7 +109,7 @@ describe('with a leader that is well', () => {
       `${site.url}/page-1.html`,
     )
     const runner = await leading(home)
-    await expectReason(home, /nothing is due for \d+ min: what is left waits for its next attempt/)
+    await expectReason(home, /nothing is due for \d+ min: the rest waits for its next attempt/)
     await leave(runner)
   })
 
@@ -117,7 +117,7 @@ describe('with a leader that is well', () => {
     const home = await homes.make()
     const crawl = await queued(home)
     const excluding = await leading(home, '--exclude', 'crawl')
-    await expectReason(home, /runner pid \d+ was told to leave the rest alone \(--exclude crawl\): start one/)
+    await expectReason(home, /runner pid \d+ was told to skip the rest \(--exclude crawl\): start one/)
     await leave(excluding)
     const only = await leading(home, '--crawl-id', crawl)
     await eventually(() => home.value<boolean>("select status = 'sealed' from crawl"))
@@ -130,7 +130,7 @@ describe('with a leader that is well', () => {
     const home = await homes.make()
     await queued(home)
     const runner = home.start(['run'], { env: { ARCHIVEBOX_FAILPOINTS: 'claim.made=exit' } })
-    await expectReason(home, /\d+ workers in a row died before they finished anything: logs\/runner.log says why/)
+    await expectReason(home, /\d+ workers in a row died before they finished anything: logs\/runner.log tells why/)
     await leave(runner)
   })
 })
@@ -160,7 +160,7 @@ describe('with a leader that is not', () => {
     const home = await homes.make()
     await queued(home)
     const runner = await leading(home, '--exclude', 'crawl')
-    const silent = /has not been heard of for 3 min \(stuck, or cut off from the database\): start another runner/
+    const silent = /has sent no heartbeat for 3 min \(stuck, or cut off from the database\): start another runner/
     await eventually(async () => {
       await home.query("update process set heartbeat_at = now() - interval '3 min' where worker_type = 'worker_runner'")
       return silent.test(await reason(home)) // It may have spoken in between.

@@ -40,7 +40,7 @@ describe('a result', () => {
         code: 2,
         stdout: '',
         stderr:
-          `error: a result is worked on with its page: there is no ${verb} for it alone\n` +
+          `error: cannot ${verb} single results: they are worked on with their page\n` +
           `hint:  archivebox-ts snapshot ${verb} ${String(result!['snapshot_id'])}\n`,
       })
     }
@@ -81,7 +81,7 @@ describe('tags', () => {
     expect(await records(home, ['tag', 'merge', 'nwes', 'new', 'news'])).toMatchObject([{ name: 'news', pages: 3 }])
     expect(await Promise.all(pages.map(onDisk))).toEqual([['news', 'später'], ['news'], ['news']])
     expect(await tagsOf(['schedule', 'list'])).toEqual([['x', 'news']])
-    await refusal(home, ['tag', 'delete', 'news'], 1, /nothing was changed: this would take news from 3 pages/)
+    await refusal(home, ['tag', 'delete', 'news'], 1, /nothing was changed: this would remove news from 3 pages/)
     await records(home, ['tag', 'delete', 'news', '--yes'])
     expect(await Promise.all(pages.map(onDisk))).toEqual([['später'], [], []])
     expect(inIndex('news')).toBe(false)

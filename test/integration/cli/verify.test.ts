@@ -81,7 +81,7 @@ describe('verify', () => {
       where h.snapshot_id = r.snapshot_id and h.plugin = 'hashes' and r.plugin = 'title'`)
     const { found, said } = await verified(0)
     expect(found).toEqual([])
-    expect(said).toMatch(/2 pages, 8 files, 6 of them by content .*: all is well/)
+    expect(said).toMatch(/2 pages, 8 files, 6 of them by content .*: no problems/)
     expect((await verified(0, '--quick')).said).toMatch(/2 pages, 8 files checked/)
   })
 
@@ -110,7 +110,7 @@ describe('verify', () => {
       snapshot_id: first.id,
       url: first.url,
     })
-    expect(said).toMatch(/7 problems[\s\S]*3 changed: left as it is[\s\S]*1 missing: --mend queues/)
+    expect(said).toMatch(/7 problems[\s\S]*3 changed: left unchanged[\s\S]*1 missing: --mend queues/)
     expect((await verified(1, '--quick')).found).toEqual(quick.sort())
   })
 
@@ -120,7 +120,7 @@ describe('verify', () => {
     writeFileSync(page, `${readFileSync(page, 'utf8')}<a href="wacz/crawl.wacz">`)
     const { found, said } = await verified(1, '--mend', '--quick')
     expect(found).toEqual([`no package ${folder}/wacz/crawl.wacz`])
-    expect(said).toMatch(/1 no package: left as it is: export --format wacz/)
+    expect(said).toMatch(/1 no package: left unchanged: export --format wacz/)
     mkdirSync(join(home.dataDir, folder, 'wacz'))
     writeFileSync(join(home.dataDir, folder, 'wacz/crawl.wacz'), '')
     expect((await verified(0, '--quick')).found).toEqual([])
@@ -155,14 +155,14 @@ describe('verify', () => {
     rmSync(inside(first, 'html/output.html'))
     const { found, said } = await verified(1, '--mend', '--quick')
     expect(found).toEqual([`missing ${first.output_dir}/html/output.html`])
-    expect(said).toMatch(/1 missing: left as it is: another run/)
+    expect(said).toMatch(/1 missing: left unchanged: another run/)
     expect(await home.query("select from archive_result where status = 'queued'")).toEqual([])
   })
 
   it('--mend moves no folder of a row, nor an archive that its database does not know, nor over another', async () => {
     const strays = Array.from({ length: 19 }, (_none, n) => `archive/snapshots/20200101/example.com/${n}`)
     for (const path of strays) mkdirSync(join(home.dataDir, path), { recursive: true })
-    expect((await verified(1, '--mend', '--quick')).said).toMatch(/knows 2 pages, and not 19 folders: nothing was/)
+    expect((await verified(1, '--mend', '--quick')).said).toMatch(/knows 2 pages, but not 19 folders: nothing was/)
     expect(strays.filter((path) => !existsSync(join(home.dataDir, path)))).toEqual([])
 
     for (const path of strays.slice(1)) rmSync(join(home.dataDir, path), { recursive: true })
@@ -196,7 +196,7 @@ describe('verify', () => {
     mkdirSync(archive)
     const gone = await verified(1, '--mend')
     expect(gone.found).toEqual([first, second].map((page) => `missing ${page.output_dir}`).sort())
-    expect(gone.said).toMatch(/nothing was mended/)
+    expect(gone.said).toMatch(/nothing was changed/)
     rmSync(archive, { recursive: true })
     renameSync(`${archive}.away`, archive)
 

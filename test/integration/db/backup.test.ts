@@ -201,7 +201,7 @@ describe('a backup of an archive at work', () => {
     expect(readFileSync(copy)).toEqual(readFileSync(file))
     expect(readdirSync(dataDir).sort()).toEqual(['copy.zst', 'notes.txt'])
     writeFileSync(`${copy}.files`, 'mine')
-    await expect(writeBackup(source.databaseUrl, copy, never)).rejects.toThrow(/copy.zst.files is no list of ours/)
+    await expect(writeBackup(source.databaseUrl, copy, never)).rejects.toThrow(/copy.zst.files is not one of our lists/)
     expect(readFileSync(`${copy}.files`, 'utf8')).toBe('mine')
     rmSync(`${copy}.files`)
     // What another backup to this name is writing stays its own.

@@ -29,7 +29,7 @@ it('a data dir that is copied while its server runs gets a server of its own, an
   const { code, stdout, stderr } = await cli('copy', 'status', '--json')
   expect(code, stderr).toBe(3)
   expect(stderr).toMatch(
-    /copy is a copy of another data dir: it gets an identity of its own\n.*its database was in use while it was copied/,
+    /copy is a copy of another data dir: it gets a new identity\n.*its database was in use while it was copied/,
   )
   expect(JSON.parse(stdout)).toMatchObject({ queue: { crawl: { queued: 1 } }, runner: { state: 'none' } })
   await eventually(() => servers('copy').length === 0)

@@ -74,7 +74,7 @@ describe('a database of somebody else', () => {
     const home = newHome(await emptyDatabase())
     const made = await home.run(['init'])
     expect(made.code, made.stderr).toBe(0)
-    expect(made.stderr).toMatch(/^the database is made$/m)
+    expect(made.stderr).toMatch(/^the database is created$/m)
     const again = await home.run(['init'])
     expect(again.code, again.stderr).toBe(0)
     expect(again.stderr).not.toMatch(/is made|applied/)

@@ -84,7 +84,7 @@ describe("a user's plugins", () => {
     const home = await homes.make()
     const { code, stderr } = await home.run(['add', '--plugins', 'html,no_such_plugin', `${site.url}/page-1.html`])
     expect(code, stderr).toBe(2)
-    expect(stderr).toMatch(/error: --plugins: there is no plugin no_such_plugin here; there are: .*\bhtml\b/)
+    expect(stderr).toMatch(/error: --plugins: there is no plugin no_such_plugin; there are: .*\bhtml\b/)
     expect(await home.value('select count(*) from crawl')).toBe('0')
   })
 })

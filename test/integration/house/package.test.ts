@@ -42,7 +42,7 @@ describe('the package', () => {
     folder = newFolder()
     const checkout = join(folder, 'checkout')
     mkdirSync(checkout)
-    for (const name of ['package.json', 'package-lock.json', 'README.md', 'LICENSE', 'scripts', 'src'])
+    for (const name of ['package.json', 'package-lock.json', 'README.md', 'LICENSE', 'docs', 'scripts', 'src'])
       cpSync(join(ROOT, name), join(checkout, name), { recursive: true })
     symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'))
     const env = { ...process.env, PATH: `${dirname(NODE)}:${process.env['PATH']}` }
@@ -67,8 +67,8 @@ describe('the package', () => {
     expect(left).toEqual([])
   })
 
-  it('holds the program, its licence and those of what is in it, and no sources, tests or leftovers', () => {
-    expect(readdirSync(installed).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json'])
+  it('holds the program, its docs, its licence and those of what is in it, and no sources, tests or leftovers', () => {
+    expect(readdirSync(installed).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'docs', 'package.json'])
     const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { version: string }
     expect(execFileSync(NODE, [join(installed, 'dist', 'main.js'), 'version'], { encoding: 'utf8' }).trim()).toBe(
       version,

@@ -110,7 +110,7 @@ describe('a name in archivebox.toml that nobody knows', () => {
     appendFileSync(join(home.dataDir, 'archivebox.toml'), 'TIMEUOT = 5\nMY_OWN = 1\n')
     const { code, stderr } = await home.run(['add', URL])
     expect(code, stderr).toBe(0)
-    expect(stderr).toContain('careful: TIMEUOT in archivebox.toml is no setting: did you mean TIMEOUT?')
+    expect(stderr).toContain('warning: TIMEUOT in archivebox.toml is not a setting: did you mean TIMEOUT?')
     expect(stderr).not.toContain('MY_OWN')
   })
 })
@@ -144,26 +144,26 @@ describe('add', () => {
     expectRefused(
       finished,
       'DISK_FLOOR=lots',
-      '-c FOO is no setting, neither of the program nor of a plugin: plugins declare theirs in their config.json',
-      '-c TIMEUOT is no setting: did you mean TIMEOUT?',
+      '-c FOO is not a setting of the program or of a plugin: plugins declare theirs in their config.json',
+      '-c TIMEUOT is not a setting: did you mean TIMEOUT?',
       '-c TIMEOUT=soon: it takes a number of seconds',
       '-c TITLE_TIMEOUT=never: it takes a number of seconds',
       '-c HTML_MAX_SIZE=huge: it takes a size',
-      '-c MAX_SNAPSHOT_WORKERS is not for one crawl',
+      '-c MAX_SNAPSHOT_WORKERS cannot be set for a crawl',
       '-c PGPASSWORD is kept from hooks',
       '-c ARCHIVEBOX_TERM is kept from hooks',
       '-c takes KEY=VALUE',
       /--url-allowlist: \[ is neither a domain nor a regular expression/,
       /--url-denylist: \( is neither a domain nor a regular expression/,
-      /--plugins: there is no plugin nope here; there are: .*favicon, git, hashes, headers, html, .*title, .*wget/,
+      /--plugins: there is no plugin nope; there are: .*favicon, git, hashes, headers, html, .*title, .*wget/,
       '--depth takes a whole number',
       '--max-urls takes a whole number',
     )
     expect(readdirSync(folder)).toEqual([])
     expectRefused(
       await program(['crawl', 'create', '-c', 'FOO=1', '--plugins', 'nope', URL], { env: { DATA_DIR: folder } }),
-      '-c FOO is no setting',
-      'there is no plugin nope here',
+      '-c FOO is not a setting',
+      'there is no plugin nope',
     )
   })
 
@@ -201,7 +201,9 @@ describe('add', () => {
     const ofMachines = ['WGET_BINARY=/bin/w', 'HOME=/tmp', 'PATH=/tmp', 'ABX_PLUGINS_DIR=/tmp', 'CHROME_SANDBOX=false']
     expectRefused(
       await home.run(['add', ...ofMachines.flatMap((word) => ['-c', word]), URL]),
-      ...ofMachines.map((word) => `-c ${word.split('=')[0]} is not for one crawl: set it in the environment or in`),
+      ...ofMachines.map(
+        (word) => `-c ${word.split('=')[0]} cannot be set for a crawl: set it in the environment or in`,
+      ),
     )
   })
 })

@@ -5,9 +5,9 @@ import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { partsOf, sizeOf } from '../../../src/plugins/base/browser/page-parts.ts'
-import { personaDress } from '../../../src/plugins/base/browser/persona.ts'
-import { singleFile } from '../../../src/plugins/base/browser/single-file.ts'
+import { partsOf, sizeOf } from '../../../src/browse/browser/page-parts.ts'
+import { personaSetup } from '../../../src/browse/browser/persona.ts'
+import { singleFile } from '../../../src/browse/browser/single-file.ts'
 import { noPackage } from '../../support/packaged-browser.ts'
 import { RealTabs } from '../../support/real-tabs.ts'
 import { asset, bytes, type Site, startSite } from '../../support/site.ts'
@@ -85,7 +85,7 @@ describe.skipIf(noPackage)(`frames of another site${noPackage}`, () => {
         CHROME_TIMEZONE: 'Asia/Tokyo',
         CHROME_LANGUAGE: 'de-DE',
       }
-      const dress = await personaDress({ env, visit: undefined, log: () => {} })
+      const dress = await personaSetup({ env, visit: undefined, log: () => {} })
       const tab = await tabs.visit(`${site.url}/`, { ...env, CHROME_SETTLE_TIMEOUT: '5' }, { isLoggedIn: true, dress })
       expect(tab.inner.frames.length > 0).toBe(isIsolated)
       const html = [...singleFile(await partsOf(tab, 1e8), site.url)].join('')

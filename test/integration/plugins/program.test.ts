@@ -39,7 +39,7 @@ const running = new Set<ChildProcess>()
 beforeAll(async () => {
   // A build of our own, elsewhere: dist/ belongs to whoever works with the program at the moment.
   place = mkdtempSync(join(tmpdir(), 'plugins-program-'))
-  for (const path of ['scripts', 'package.json', 'src'])
+  for (const path of ['scripts', 'package.json', 'package-lock.json', 'src'])
     cpSync(join(ROOT, path), join(place, path), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(place, 'node_modules'))
   for (const path of STALE) {
@@ -160,7 +160,7 @@ describe('a built hook', () => {
         expect.arrayContaining([`${plugin.toUpperCase()}_ENABLED`, `${plugin.toUpperCase()}_TIMEOUT`]),
       )
       // Whatever is documented is read, and by the name it is documented with.
-      const places = ['base/**/*.ts', 'plugins/base/**/*.ts', `plugins/${plugin}/*.ts`]
+      const places = ['{base,browse,plugins/base}/**/*.ts', `plugins/${plugin}/*.ts`]
       const sources = globSync(places, { cwd: join(ROOT, 'src') }).map((source) =>
         readFileSync(join(ROOT, 'src', source), 'utf8'),
       )

@@ -91,16 +91,16 @@ describe('a list', () => {
     ['/api/v1/snapshots?n=0', 'n=0: it takes a whole number'],
     ['/api/v1/snapshots?n=9999', 'n=9999: it takes a whole number'],
     ['/api/v1/snapshots?n=x', 'n=x: it takes a whole number'],
-    ['/api/v1/snapshots?below=x', 'not a place in a list: x'],
-    ['/api/v1/processes?below=x', 'not a place in a list: x'],
-    ['/api/v1/snapshots?text=a%00b', 'an address has no %00'],
-    ['/api/v1/crawls/%00', 'an address has no %00'],
-    ['/?q=%00', 'an address has no %00'],
-    ['/api/v1/schedules?below=00000000-0000-7000-8000-000000000000', 'not in this list any more: 00000000-'],
-    ['/api/v1/machines?below=00000000-0000-7000-8000-000000000000', 'not in this list any more: 00000000-'],
-    ['/api/v1/tags?below=none', 'not in this list any more: none; begin the list anew'],
-    ['/api/v1/schedules?below=x', 'not a place in a list: x'],
-    ['/api/v1/processes?type=none', 'there is no type \\"none\\": it takes orchestrator'],
+    ['/api/v1/snapshots?below=x', 'not a cursor of a list: x'],
+    ['/api/v1/processes?below=x', 'not a cursor of a list: x'],
+    ['/api/v1/snapshots?text=a%00b', 'an address must not contain %00'],
+    ['/api/v1/crawls/%00', 'an address must not contain %00'],
+    ['/?q=%00', 'an address must not contain %00'],
+    ['/api/v1/schedules?below=00000000-0000-7000-8000-000000000000', 'no longer in this list: 00000000-'],
+    ['/api/v1/machines?below=00000000-0000-7000-8000-000000000000', 'no longer in this list: 00000000-'],
+    ['/api/v1/tags?below=none', 'no longer in this list: none; start the list again'],
+    ['/api/v1/schedules?below=x', 'not a cursor of a list: x'],
+    ['/api/v1/processes?type=none', 'there is no type \\"none\\": known are orchestrator'],
     ["/api/v1/processes?status=running'--", 'there is no status'],
     ['/api/v1/processes?worker_type=none', 'there is no worker_type'],
     ['/api/v1/snapshots?crawl_id=x', 'not an id: x'],
@@ -123,7 +123,7 @@ describe('one record', () => {
     expect(whole).toEqual(lines((await home.run(['snapshot', 'list', '-n', '1', '--json'])).stdout)[0])
     expect(json((await server.ask(`/api/v1/snapshots/${id.slice(-8)}`)).text)).toEqual(whole)
     const several = await server.ask(`/api/v1/snapshots/${id.slice(0, 6)}`)
-    expect([several.status, several.text]).toEqual([409, expect.stringContaining('fits several')])
+    expect([several.status, several.text]).toEqual([409, expect.stringContaining('matches several')])
     for (const [list, noun] of [
       ['machines', 'machine'],
       ['processes', 'process'],
@@ -184,7 +184,7 @@ it('lets a program in by its token, to the API and the metrics alone', async () 
   const refused = await home.run(['server', '--listen', '127.0.0.1:0'], { env: { SERVER_TOKEN: 'too short' } })
   expect([refused.code, refused.stderr]).toEqual([
     2,
-    expect.stringContaining('SERVER_TOKEN: it takes 16 letters or more'),
+    expect.stringContaining('SERVER_TOKEN: it takes 16 characters or more'),
   ])
   expect(refused.stderr).not.toContain('too short')
   const server = await serveHome(home, { env: { SERVER_TOKEN: TOKEN } }, '--no-runner')

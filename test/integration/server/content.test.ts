@@ -366,7 +366,7 @@ describe('the content listener', () => {
     rmSync(join(other.dir, 'x/d.txt'))
     for (const path of ['/html/a.html', '/html/b.html', '/deep/er/c.txt', '/x/d.txt']) {
       const { status, text, headers } = await of(path)
-      expect([path, status, text]).toEqual([path, 404, 'This file is not here any more.\n'])
+      expect([path, status, text]).toEqual([path, 404, 'This file no longer exists.\n'])
       expect(headers['content-type']).toBe('text/plain; charset=utf-8')
     }
     rmSync(other.dir, { recursive: true })

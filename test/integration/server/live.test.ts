@@ -161,7 +161,7 @@ it('refuses topics that are none, and whoever has no session', async () => {
       .join('+'),
   ]) {
     const { status, text } = await server.ask(`/events?topics=${topics}`)
-    expect([status, text], topics).toEqual([400, expect.stringContaining('"error":"topics: it takes archive')])
+    expect([status, text], topics).toEqual([400, expect.stringContaining('"error":"topics must be archive')])
   }
   expect((await server.ask('/events?topics=archive', { headers: { Cookie: '' } })).status).toBe(401)
   expect((await server.ask('/events?topics=archive', { method: 'POST' })).status).toBe(405)

@@ -88,7 +88,7 @@ describe('the archive', () => {
       ['/?from=yesterday', 'From takes a date or an age, not "yesterday"'],
       ['/?outcome=lost', 'there is no outcome "lost"'],
       ['/?crawl=zz', 'not an id: zz'],
-      ['/?below=x', 'not a place in a list: x'],
+      ['/?below=x', 'not a cursor of a list: x'],
     ] as const) {
       const answer = await ask(path)
       expect([answer.status, read(answer).words]).toEqual([400, expect.stringContaining(why)])
@@ -276,8 +276,8 @@ describe('a page', () => {
 
   it('says what becomes of it', async () => {
     const words = async (id: string) => read(await ask(`/snapshots/${id}`)).words
-    expect(await words(made.waiting)).toMatch(/It is tried again at \d{4}/)
-    expect(await words(made.started)).toContain('It was begun, and nobody works on it at this moment')
+    expect(await words(made.waiting)).toMatch(/It is retried at \d{4}/)
+    expect(await words(made.started)).toContain('It was begun, but nobody works on it at this moment')
     expect(await words(made.paused)).toContain(`archivebox-ts snapshot resume ${made.paused}`)
   })
 

@@ -91,5 +91,5 @@ it('a look at some ends where it says, and goes on there', async () => {
 
 it('a place that is none is refused', () => {
   for (const text of ['', 'x', `${crawls.old}.`, `${crawls.old}.x`, `${crawls.old}.${crawls.old}.${crawls.old}`])
-    expect(() => placeOf(text)).toThrow(/not a place/)
+    expect(() => placeOf(text)).toThrow(/not a cursor/)
 })

@@ -62,7 +62,7 @@ it('a runner leads below a server, is started again when it dies, and ends with 
   process.kill(first.pid, 'SIGKILL')
   const second = await nextLeader(home, first)
   expect(second.parent_id).toBe(row.id)
-  expect(server.running.stderr).toContain('the runner ended (SIGKILL): starting it again in 1 s')
+  expect(server.running.stderr).toContain('the runner ended (SIGKILL): restarting it in 1 s')
   const { stdout } = await home.run(['status', '--json'])
   expect((JSON.parse(stdout) as { servers: unknown[] }).servers).toEqual([
     expect.objectContaining({ process_id: row.id, url: server.origin }),
@@ -209,7 +209,7 @@ it('a port that somebody else has is named, with who has it and another one', as
   const { code, stderr } = await home.run(['server', '--listen', `127.0.0.1:${port}`])
   expect(code).toBe(2)
   expect(stderr).toContain(`port ${port} of 127.0.0.1 is taken: pid ${process.pid} (`)
-  expect(stderr).toContain(`--listen 127.0.0.1:${port + 1} takes another one`)
+  expect(stderr).toContain(`--listen 127.0.0.1:${port + 1} uses another one`)
   // Copies move on to another port.
   const server = await serveHome(home, '--listen', `127.0.0.1:${port - 1}`).catch(() => undefined)
   if (server) {
@@ -264,10 +264,10 @@ it.each([
 
 it.each([
   ['http://archive.example.org', undefined, 'without TLS'],
-  ['https://archive.example.org', undefined, 'copies need a host of their own'],
-  ['https://archive.example.org', 'https://archive.example.org', 'copies must not be where the app is'],
-  ['https://archive.example.org', 'https://archive.example.org:8443', 'copies must not be where the app is'],
-  ['https://archive.example.org', 'https://*.example.org', 'copies must not be where the app is'],
+  ['https://archive.example.org', undefined, 'copies need a separate host'],
+  ['https://archive.example.org', 'https://archive.example.org', 'copies must not share the app'],
+  ['https://archive.example.org', 'https://archive.example.org:8443', 'copies must not share the app'],
+  ['https://archive.example.org', 'https://*.example.org', 'copies must not share the app'],
   ['https://archive.example.org', 'http://copies.example.org', 'copies need it, too'],
   ['https://archive.example.org/path', undefined, 'PUBLIC_URL'],
   ['https://archive.example.org', 'https://a.*.example.org', 'CONTENT_URL'],

@@ -20,7 +20,7 @@ describe('checks', () => {
       },
     ]
     expect(await examine(nobody, checks, 20)).toEqual([
-      { name: 'late', status: 'yellow', message: 'not known after 0.02 s' },
+      { name: 'late', status: 'yellow', message: 'no answer after 0.02 s' },
       { name: 'fine', status: 'green', message: 'as it should be' },
       { name: 'two', status: 'green', message: 'one' },
       { name: 'two', status: 'green', message: 'other' },

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { aged, builtAt } from '../../../src/app/doctor/packaged-age.ts'
-import { packagedBrowser } from '../../../src/plugins/base/browser/packaged.ts'
+import { packagedBrowser } from '../../../src/browse/browser/packaged.ts'
 import { newFolder } from '../../support/folders.ts'
 
 it('knows when the packaged browser was built, and nothing about another package', async () => {
@@ -20,6 +20,6 @@ it('warns of one that is some months old', () => {
   const of = (now: string) => aged('153.0.0', new Date('2026-09-09T10:00:00Z'), new Date(now), 'npm install it')
   expect(of('2026-12-01')).toEqual({ status: 'green', message: '153.0.0, built 2026-09-09' })
   expect(of('2027-01-11')).toMatchObject({ status: 'yellow', command: 'npm install it' })
-  expect(of('2027-01-11').message).toContain('built 2026-09-09: 4 months')
+  expect(of('2027-01-11').message).toContain('built 2026-09-09: the security holes of 4 months')
   expect(aged('x', undefined, new Date(), '')).toEqual({ status: 'green', message: 'x' })
 })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../../src/base/errors.ts'
-import type { Cookie } from '../../../src/base/persona/cookie.ts'
-import { merged } from '../../../src/base/persona/cookie.ts'
-import { parseCookiesJson } from '../../../src/base/persona/cookies-json.ts'
-import { formatCookiesTxt, parseCookiesTxt } from '../../../src/base/persona/cookies-txt.ts'
-import { headersFor } from '../../../src/base/persona/headers.ts'
-import { settingsIn } from '../../../src/base/persona/persona.ts'
+import type { Cookie } from '../../../src/browse/persona/cookie.ts'
+import { merged } from '../../../src/browse/persona/cookie.ts'
+import { parseCookiesJson } from '../../../src/browse/persona/cookies-json.ts'
+import { formatCookiesTxt, parseCookiesTxt } from '../../../src/browse/persona/cookies-txt.ts'
+import { headersFor } from '../../../src/browse/persona/headers.ts'
+import { settingsIn } from '../../../src/browse/persona/persona.ts'
 
 const SECRET = 'hush-hush'
 const plain: Cookie = {
@@ -66,7 +66,7 @@ describe('cookies.txt', () => {
 
   it.each([
     [`example.com FALSE / FALSE 0 sid ${SECRET}`, 'f, line 2: a cookie has 7 fields between tabs, this line has 1'],
-    [row('a.test', 'TRUE', '/', 'TRUE', 'soon', 'sid', SECRET), 'f, line 2: the time of expiry is no number'],
+    [row('a.test', 'TRUE', '/', 'TRUE', 'soon', 'sid', SECRET), 'f, line 2: the expiry time is not a number'],
     [row('a.test', 'TRUE', '/', 'TRUE', '0', '\x1b[2J', SECRET), 'f, line 2: a cookie has no control characters'],
     [row('', 'TRUE', '/', 'TRUE', '0', 'sid', SECRET), 'f, line 2: no domain'],
   ])('with the line %j is refused', async (line, why) => {
@@ -134,11 +134,11 @@ describe('persona.toml', () => {
 
   it.each([
     [`[headers."example.com"]\nX-Key = "${SECRET}`, /^f is not valid TOML \(line 2\)$/],
-    [`headers = "${SECRET}"`, /^f, headers: headers stand in tables/],
+    [`headers = "${SECRET}"`, /^f, headers: headers belong in tables/],
     [`[headers.example.com]\nX = "${SECRET}"`, /^f, headers\.example: a host stands in quotes/],
-    [`[headers."https://example.com/"]\nX = "${SECRET}"`, /that is no host: write example\.com/],
-    [`[headers."example.com"]\n"X Y" = "${SECRET}"`, /X Y is no header's name$/],
-    [`[headers."example.com"]\nX = "${SECRET}\\n"`, /X has a value that no header has$/],
+    [`[headers."https://example.com/"]\nX = "${SECRET}"`, /not a host: write example\.com/],
+    [`[headers."example.com"]\n"X Y" = "${SECRET}"`, /X Y is not a valid header name$/],
+    [`[headers."example.com"]\nX = "${SECRET}\\n"`, /X has an invalid value$/],
   ])('that is wrong is refused: %j', async (text, why) => {
     expect(await refusal(() => settingsIn(text, 'f'))).toMatch(why)
   })

@@ -57,7 +57,7 @@ describe('a recurrence', () => {
   it.each([
     ['0 0 30 2 *', 'UTC', '"0 0 30 2 *" is never due: no such day ever comes'],
     ['0 0 31 4,6 *', 'UTC', '"0 0 31 4,6 *" is never due: no such day ever comes'],
-    ['99 0 * * *', 'UTC', '--every "99 0 * * *" is no cron line: Invalid value for minute: 99'],
+    ['99 0 * * *', 'UTC', '--every "99 0 * * *" is not a cron line: Invalid value for minute: 99'],
     ['day', 'Mars/Olympus', 'there is no time zone "Mars/Olympus"'],
   ])('refuses %s in %s', (typed, timezone, message) => expect(refusal(typed, timezone)).toBe(message))
 

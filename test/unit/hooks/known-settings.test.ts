@@ -72,20 +72,20 @@ describe('what config.json declares', () => {
     const settings = known({ p: { properties, required_binaries: ['{TOOL_BINARY}'] } })
     for (const text of good) expect(settings.refusalForCrawl(name, text, {}), text).toBeUndefined()
     for (const text of bad) expect(settings.refusalForCrawl(name, text, {}), text).toMatch(`${name}=${text}: it takes `)
-    expect(settings.refusalForCrawl('P_OTHER', '1', {})).toMatch(/^P_OTHER is no setting/)
-    expect(settings.refusalForCrawl('TOOL_BINARY', '/bin/tool', {})).toMatch(/not for one crawl/)
+    expect(settings.refusalForCrawl('P_OTHER', '1', {})).toMatch(/^P_OTHER is not a setting/)
+    expect(settings.refusalForCrawl('TOOL_BINARY', '/bin/tool', {})).toMatch(/cannot be set for a crawl/)
   })
 
   it.each([undefined, [], null, 'text', { properties: [] }, { properties: 'text' }])('may be nothing: %j', (config) => {
     const settings = known({ quiet: config })
     expect(settings.refusalForCrawl('QUIET_ANYTHING', '1', {})).toBeUndefined()
     expect(settings.refusalForCrawl('QUIET_TIMEOUT', 'soon', {})).toBeDefined()
-    expect(settings.refusalForCrawl('QUIETLY', '1', {})).toMatch(/is no setting/)
+    expect(settings.refusalForCrawl('QUIETLY', '1', {})).toMatch(/is not a setting/)
   })
 
   it('cannot change what the program takes', () => {
     const settings = known({ p: { properties: { DISK_FLOOR: { type: 'string' }, TIMEOUT: { type: 'string' } } } })
-    expect(settings.refusalForCrawl('DISK_FLOOR', '1', {})).toMatch(/not for one crawl/)
+    expect(settings.refusalForCrawl('DISK_FLOOR', '1', {})).toMatch(/cannot be set for a crawl/)
     expect(settings.refusalForCrawl('TIMEOUT', 'soon', {})).toMatch(/a number of seconds/)
   })
 })

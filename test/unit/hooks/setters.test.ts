@@ -141,8 +141,8 @@ describe("a row that another program, a backup or a stranger's hand wrote", () =
   it('says once what is left out, as far as a hook would have got it', () => {
     ofCrawl({ env: { WGET_ARGS: 'evil', WGET_BINARY: '/evil', FOO: 'nobody asks' } })
     expect(reasons).toEqual([
-      'WGET_ARGS is in a row, and nobody has set it here to this value, with -c or otherwise',
-      'WGET_BINARY is for the configuration of a machine, not for a row',
+      'WGET_ARGS is in a row, but was never set to this value here, with -c or otherwise',
+      'WGET_BINARY is a setting of a machine, not of a row',
     ])
   })
 

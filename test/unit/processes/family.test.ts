@@ -36,7 +36,7 @@ it.skipIf(noOtherUser)(
       const survivors = await killFamily(theirs, { deadlineMs: 3_600_000 })
       expect(survivors.map(({ pid }) => pid)).toContain(child.pid)
       expect(new CannotEnd(survivors).message).toContain(
-        `pid ${child.pid} (bash): it belongs to user 1, and we may not signal it; end it with: ` +
+        `pid ${child.pid} (bash): it belongs to user 1, and we cannot signal it; end it with: ` +
           `sudo kill -9 ${child.pid}`,
       )
     } finally {

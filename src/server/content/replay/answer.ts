@@ -10,7 +10,7 @@ import { replayPage } from './page.ts'
 import { PAGE_HEADERS, PROBE_HEADERS, REPLAY_HEADERS } from './policy.ts'
 import { replayScripts } from './scripts.ts'
 
-/** A request to the host where a capture is replayed. */
+/** A request to the host that replays a capture. */
 export interface ReplayRequest {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -19,7 +19,7 @@ export interface ReplayRequest {
   readonly query: string | undefined
   readonly capture: Capture
   readonly dataDir: string
-  /** Where the files of ReplayWeb.page lie; undefined: it is not installed. */
+  /** The folder of ReplayWeb.page; undefined: it is not installed. */
   readonly published: string | undefined
 }
 
@@ -33,15 +33,17 @@ const PUBLISHED: ReadonlyMap<string, readonly [name: string, type: string]> = ne
   [WABAC, ['sw.js', SCRIPT]],
   ['replay/LICENSE', ['LICENSE', TEXT]],
 ])
-/** The worker as our page and the parts of ReplayWeb.page ask for it: no other words change what it does. */
+/**
+ * The queries that our page and the parts of ReplayWeb.page load the worker with: no others may change what it does.
+ */
 const WORKER_QUERIES: readonly (string | undefined)[] = [undefined, 'serveIndex=1']
 
-/** Answers with what replays a capture, and with the files that are replayed; and with nothing else of it. */
+/** Sends what replays a capture, and the files that are replayed; nothing else of it. */
 export async function answerReplay(asked: ReplayRequest): Promise<void> {
   const { path, query, published, capture } = asked
   if (published === undefined) return say(asked, 404, 'ReplayWeb.page is not installed.')
-  // Registered by itself, their worker would answer without what holds a page back.
-  if (isRegistered(asked) && path !== 'replay/sw.js') return say(asked, 404, 'This is no worker.')
+  // Registered directly, their worker would answer without our restrictions.
+  if (isRegistered(asked) && path !== 'replay/sw.js') return say(asked, 404, 'This is not a worker.')
   const file = PUBLISHED.get(path)
   if (file) return await sendPublished(asked, published, file)
   if (path === 'replay/sw.js' && WORKER_QUERIES.includes(query)) return text(asked, SCRIPT, replayScripts().worker)
@@ -55,9 +57,9 @@ export async function answerReplay(asked: ReplayRequest): Promise<void> {
   return await sendRecord(asked, name)
 }
 
-/** Anything but reading. */
+/** Refuses everything but reading. */
 export function refuseMethod(asked: ReplayRequest): void {
-  say(asked, 405, 'Files are read here, and nothing else.', { Allow: 'GET, HEAD' })
+  say(asked, 405, 'Only reading files is allowed here.', { Allow: 'GET, HEAD' })
 }
 
 function isRegistered({ request: { headers } }: ReplayRequest): boolean {
@@ -71,14 +73,14 @@ async function sendPublished(
 ): Promise<void> {
   const file = await openInside(await realpath(folder), [name])
   if (file === undefined) return say(asked, 404, 'ReplayWeb.page is not installed.')
-  // What a browser keeps could be registered without asking here.
+  // A cached worker could be registered without asking here.
   const kept = asked.path === WABAC && { 'Cache-Control': 'no-store' }
   await sendFile({ ...asked, file, name, headers: { ...REPLAY_HEADERS, ...kept, 'Content-Type': type } })
 }
 
 async function sendRecord(asked: ReplayRequest, name: string): Promise<void> {
   const file = await openInside(asked.dataDir, [...asked.capture.folder.split('/'), ...name.split('/')])
-  if (file === undefined) return say(asked, 404, 'This file is not here.')
+  if (file === undefined) return say(asked, 404, 'This file does not exist.')
   await sendFile({ ...asked, file, name, headers: { ...REPLAY_HEADERS, 'Content-Type': 'application/octet-stream' } })
 }
 

@@ -20,17 +20,17 @@ export function replayAddress(
   return { address: `${copies.base(snapshotId, session, 'replay')}/page/${href(path)}` }
 }
 
-/** Do browsers register service workers there? */
+/** Whether browsers register service workers there. */
 function isSecure({ protocol, host }: ContentPlace): boolean {
   return protocol === 'https:' || /^(?:.+\.)?localhost(?::\d+)?$/.test(host)
 }
 
 const RECORD = /\.(?:wacz|warc(?:\.gz)?)$/i
 
-/** Can a file be replayed, by its name? */
+/** Whether a file can be replayed, by its name. */
 export const isRecord = (path: string): boolean => RECORD.test(path)
 
-/** The record of a capture that is replayed: a package, which is read in parts, before a WARC. */
+/** The record of a capture to replay: preferably a package, which is read in parts, else a WARC. */
 export function recordOf(records: readonly string[]): string | undefined {
   return records.find((path) => /\.wacz$/i.test(path)) ?? records[0]
 }

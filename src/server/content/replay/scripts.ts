@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { asset } from '../../../base/package-root.ts'
 import { HELD } from './policy.ts'
 
-/** What we send besides the files of ReplayWeb.page: the script of the page, and the beginning of its worker. */
+/** Our own scripts beside the files of ReplayWeb.page: that of the page, and the beginning of its worker. */
 export function replayScripts(): { readonly page: string; readonly worker: string } {
   known ??= { page: read('replay.js'), worker: `const HELD = ${JSON.stringify(HELD)};\n${read('replay-worker.js')}` }
   return known

@@ -8,14 +8,14 @@ import { board } from '../frame.ts'
 import { OnceInAWhile } from './once-in-a-while.ts'
 import { table } from './table.ts'
 
-/** How a check stands, in a word and a colour. */
+/** The status of a check, as a word and a colour. */
 const WORDS = {
   green: { word: 'fine', kind: 'archived' },
   yellow: { word: 'careful', kind: 'partial' },
   red: { word: 'broken', kind: 'failed' },
 } as const
 
-/** What `doctor` says, with what mends it. */
+/** The findings of `doctor`, with what fixes them. */
 export function routeHealthBoard(app: App, { settingsNow }: Web): void {
   const checks = new OnceInAWhile(async () => await doctor(await settingsNow(), { fix: false }))
   app.get('/health', async (c) => {
@@ -25,16 +25,16 @@ export function routeHealthBoard(app: App, { settingsNow }: Web): void {
     const kind = red > 0 ? 'failed' : yellow > 0 ? 'partial' : 'open'
     const text =
       red > 0
-        ? 'Pages cannot be archived like this.'
+        ? 'No page can be archived like this.'
         : yellow > 0
-          ? `Pages can be archived; ${yellow} of ${value.length} checks want a look.`
-          : 'Nothing is wrong.'
+          ? `Pages can be archived; ${yellow} of ${value.length} checks need attention.`
+          : 'No problems.'
     const body = html`<h1>Health</h1>
 <p class="cause ${kind}">${text}</p>
-<p class="dim">What <code>archivebox-ts doctor</code> says, as of ${time(at)}.</p>
+<p class="dim">The output of <code>archivebox-ts doctor</code>, as of ${time(at)}.</p>
 ${table({
   ...{ caption: 'Checks', none: 'There are no checks.', rows: [...value].sort(byUrgency).map(row) },
-  heads: ['Check', 'Result', 'What it says', 'What mends it'],
+  heads: ['Check', 'Result', 'Finding', 'Fix'],
 })}`
     return c.html(board('/health', 'Health', body))
   })

@@ -18,10 +18,10 @@ import { board } from '../frame.ts'
 import { pace, QUEUE_HOURS, QUEUE_PARTS, queue } from './pace.ts'
 import { table } from './table.ts'
 
-/** Crawls at work that are shown, of all. */
+/** How many crawls in work are shown. */
 const CRAWLS = 50
 const LEADS = 10
-/** Pages whose ends are counted for the picture of the pace. */
+/** How many ends of pages are counted for the graph of the pace. */
 const ENDS = 1_000
 
 /** What happens now, why nothing moves, and what to do. */
@@ -39,7 +39,7 @@ export function routeLive(app: App, web: Web): void {
     const body = html`<h1>What happens now</h1>
 ${verdict(facts)}
 ${figures(facts, backup)}
-<h2>Crawls at work</h2>
+<h2>Crawls in work</h2>
 ${crawlTable(facts)}
 <h2>Processes</h2>
 <div id="tree" data-live>${tree(rows, facts)}</div>
@@ -56,22 +56,22 @@ ${leadTable(leads, facts)}`
   })
 }
 
-/** Is it stuck, and what now? */
+/** Whether it is stuck, and what to do. */
 function verdict({ blocked_reason: blocked, runner, pages, failures }: Facts): Html {
   const silent = runner.heartbeat_age_s ?? 0
   const [kind, text] =
     blocked !== null
       ? ['failed', html`<b>Nothing moves:</b> ${foreign(blocked)}`]
       : pages.working > 0
-        ? ['open', html`<b>${many(pages.working, 'page')}</b> ${pages.working === 1 ? 'is' : 'are'} worked on.`]
+        ? ['open', html`<b>${many(pages.working, 'page')}</b> ${pages.working === 1 ? 'is' : 'are'} in work.`]
         : runner.state === 'none'
           ? ['partial', html`No runner leads, and nothing waits. <code>archivebox-ts run</code> starts one.`]
           : silent > TRUST_MS / 1_000
             ? [
                 'partial',
-                html`Nothing waits, but the runner, pid ${runner.pid}, was last heard of ${duration(silent)} ago.`,
+                html`Nothing waits, but the runner, pid ${runner.pid}, sent no heartbeat for ${duration(silent)}.`,
               ]
-            : ['open', html`Nothing waits: a runner is there for what comes.`]
+            : ['open', html`Nothing waits: a runner is ready.`]
   const wrong =
     failures.length > 0
       ? html` <a href="#failures">${many(
@@ -88,9 +88,9 @@ function figures(facts: Facts, backup: LastBackup | undefined): Html {
     html`<div><dt>${label}</dt><dd data-fact="${name}" data-value="${value}">${shown}</dd></div>\n`
   const beat = runner.heartbeat_age_s
   return html`<dl class="figures" id="figures" data-live>
-${fact('pages.working', 'worked on', pages.working)}${fact('pages.queued', 'queued', pages.queued)}${fact(
+${fact('pages.working', 'in work', pages.working)}${fact('pages.queued', 'queued', pages.queued)}${fact(
   'pages.waiting',
-  'to be tried again',
+  'to be retried',
   pages.waiting,
 )}${fact('pages.interrupted', 'interrupted', pages.interrupted)}${fact('pages.paused', 'paused', pages.paused)}${fact(
   'pages.archived',
@@ -98,14 +98,14 @@ ${fact('pages.working', 'worked on', pages.working)}${fact('pages.queued', 'queu
   pages.archived,
 )}${fact('pages.partial', 'partial', pages.partial)}${fact('pages.failed', 'failed', pages.failed)}${fact(
   'queue.crawl.started',
-  'crawls at work',
+  'crawls in work',
   queue.crawl['started'] ?? 0,
 )}${fact('queue.crawl.queued', 'crawls queued', queue.crawl['queued'] ?? 0)}
 ${fact('due.snapshot', 'due now', due.snapshot)}
 ${
   facts.oldest_due_age_s === null
     ? ''
-    : html`<div><dt>the oldest waits for</dt><dd>${duration(facts.oldest_due_age_s)}</dd></div>`
+    : html`<div><dt>waiting for at most</dt><dd>${duration(facts.oldest_due_age_s)}</dd></div>`
 }
 <div class="long"><dt>runner</dt><dd data-fact="runner.state" data-value="${runner.state}">${
     runner.state === 'none'
@@ -113,7 +113,7 @@ ${
       : html`${runner.state}, pid ${runner.pid}, term ${runner.term}${
           runner.started_at && html`, since ${time(runner.started_at)}`
         }`
-  }${beat === null || beat < 10 ? '' : html`, last heard of ${duration(beat)} ago`}</dd></div>
+  }${beat === null || beat < 10 ? '' : html`, last heartbeat ${duration(beat)} ago`}</dd></div>
 <div class="long"><dt>standing by</dt><dd data-fact="standbys.length" data-value="${standbys.length}">${
     standbys.length === 0
       ? 'nobody'
@@ -136,7 +136,7 @@ function crawlTable({ crawls, other_crawls: others }: Facts): Html {
       cells: [
         html`<a href="/crawls/${id}">${foreign(label || url)}</a>`,
         status,
-        html`<progress max="${Math.max(total, 1)}" value="${done}" aria-label="How far it is"></progress>
+        html`<progress max="${Math.max(total, 1)}" value="${done}" aria-label="Progress"></progress>
 ${number(done)} of ${number(total)}${grows ? ', and more' : ''}`,
         pace === null ? '' : rate(pace),
         left === null ? '' : `about ${tookText(Math.max(10, left))}`,
@@ -145,12 +145,12 @@ ${number(done)} of ${number(total)}${grows ? ', and more' : ''}`,
     }
   })
   return html`${table({
-    ...{ caption: 'Crawls at work', id: 'crawls', isLive: true, rows, none: 'No crawl is open.' },
+    ...{ caption: 'Crawls in work', id: 'crawls', isLive: true, rows, none: 'No crawl is open.' },
     heads: ['Crawl', 'Status', 'Done', 'Pace', 'Left', 'Failed'],
   })}${others > 0 ? html`<p class="dim">and <a href="/crawls">${many(others, 'other crawl')}</a></p>` : ''}`
 }
 
-/** Who started whom, and the pages that they work on. */
+/** The tree of processes, and the pages that they work on. */
 function tree(rows: readonly LiveRow[], { in_work: inWork }: Facts): Html {
   const level = (parent: string | null): Html => {
     const here = rows.filter(({ id, parent_id }) =>
@@ -168,7 +168,7 @@ function tree(rows: readonly LiveRow[], { in_work: inWork }: Facts): Html {
     )}${level(row.id)}</li>
 `
   }
-  return rows.length === 0 ? html`<p class="dim">Nothing runs.</p>` : level(null)
+  return rows.length === 0 ? html`<p class="dim">Nothing is running.</p>` : level(null)
 }
 
 function stuck({ stuck: all }: Facts): Html {
@@ -190,11 +190,11 @@ function failureTable({ failures, failures_looked_at: looked }: Facts): Html {
   }))
   return html`${table({
     ...{ caption: 'What failed last, by cause', id: 'failures', isLive: true, rows, none: 'Nothing failed.' },
-    heads: ['Cause', 'Pages', 'Last', 'Tries them again'],
+    heads: ['Cause', 'Pages', 'Last', 'Retry'],
   })}${looked >= 1_000 ? html`<p class="dim">Of the last ${number(looked)} that failed.</p>` : ''}`
 }
 
-/** One that was killed leads by its row until somebody closes that. */
+/** A leader that was killed leads by its row until that is closed. */
 function leadTable(leads: readonly Lead[], { runner }: Facts): Html {
   const until = ({ process_id: id, ended_at: at, is_lost: isLost }: Lead) =>
     at ? html`${time(at)}${isLost ? ', its end unseen' : ''}` : id === runner.process_id ? html`<b>leads</b>` : 'gone'
@@ -209,6 +209,6 @@ function leadTable(leads: readonly Lead[], { runner }: Facts): Html {
   }))
   return table({
     ...{ caption: 'Who led', id: 'leads', isLive: true, rows, none: 'Nobody has led yet.' },
-    heads: ['Term', 'Process', 'From', 'Until', 'Nobody led before, for'],
+    heads: ['Term', 'Process', 'From', 'Until', 'Without a leader before'],
   })
 }

@@ -1,13 +1,13 @@
-/** What is dear to find out is found out at most once in this time, for all who ask. */
+/** How long an expensive result is kept, for everybody who asks. */
 const KEPT_MS = 10_000
 
-/** Something that was found out, and when. */
+/** A result, and when it was found. */
 export interface FoundOut<T> {
   readonly value: T
   readonly at: Date
 }
 
-/** Finds something out when it is asked for, and keeps that for a while. */
+/** Computes a result on demand, and keeps it for a while. */
 export class OnceInAWhile<T> {
   readonly #find: () => Promise<T>
   #found: { readonly until: number; readonly answer: Promise<FoundOut<T>> } | undefined

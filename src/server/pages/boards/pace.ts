@@ -7,8 +7,8 @@ const HOUR_MS = 3_600_000
 const MOST_MS = 24 * HOUR_MS
 
 /**
- * How many pages ended, over the last hours: as far back as the latest ones reach, for a day at most.
- * @param ends when they did, the last one first
+ * How many pages ended in the last hours: as far back as the latest ones reach, for a day at most.
+ * @param ends when they ended, the last one first
  */
 export function pace(ends: readonly Date[], now = Date.now()): Html {
   const recent = ends.map((at) => now - at.getTime()).filter((age) => age < MOST_MS)
@@ -27,18 +27,18 @@ export function pace(ends: readonly Date[], now = Date.now()): Html {
   return bars('pace', counts, `${all}, at most ${number(Math.max(...counts))} in ${each}`)
 }
 
-/** How many pages waited in the last day. @param history of `QUEUE_PARTS` parts of it; null: nobody led then */
+/** How many pages waited during the last day. @param history of `QUEUE_PARTS` parts; null: nobody led then */
 export function queue(history: readonly (number | null)[]): Html {
   const counts = history.map((open) => open ?? 0)
   const noted = history.filter((open) => open !== null)
-  if (noted.length === 0) return html`<p class="dim" id="queue" data-live>Nobody has led within a day.</p>`
+  if (noted.length === 0) return html`<p class="dim" id="queue" data-live>There was no leader within a day.</p>`
   const most = Math.max(...counts)
   const span = `in the last ${duration(MOST_MS / 1_000)}`
   if (most === 0) return html`<p class="dim" id="queue" data-live>No page waited ${span}.</p>`
   return bars('queue', counts, `At most ${many(most, 'page')} waited ${span}, now ${number(noted.at(-1) ?? 0)}`)
 }
 
-/** So many parts of the last `QUEUE_HOURS` hours are shown. */
+/** How many parts the last `QUEUE_HOURS` hours are shown in. */
 export const QUEUE_PARTS = BARS
 export const QUEUE_HOURS = MOST_MS / HOUR_MS
 

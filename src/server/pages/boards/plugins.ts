@@ -9,7 +9,7 @@ import { table } from './table.ts'
 
 /** The plugins that are here: what they make, need and lack. */
 export function routePlugins(app: App, web: Web): void {
-  // It asks programs for their versions.
+  // This starts programs to ask for their versions.
   const records = new OnceInAWhile(async () => {
     const { plugins, texts } = crawlSettings(web.archive.home.dataDir, (await web.settingsNow()).settings)
     const versionAt = askingOnce(texts)

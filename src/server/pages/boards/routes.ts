@@ -6,7 +6,7 @@ import { routePlugins } from './plugins.ts'
 import { routeSchedules } from './schedules.ts'
 import { routeSettings } from './settings.ts'
 
-/** The pages with figures and tables: what happens, and how all of it is set up. */
+/** The pages with figures and tables: what happens now, and how everything is set up. */
 export function routeBoards(app: App, web: Web): void {
   routeLive(app, web)
   routeSchedules(app, web)

@@ -9,21 +9,21 @@ import type { Web } from '../../web.ts'
 import { board } from '../frame.ts'
 import { table } from './table.ts'
 
-/** Rows of one part. */
+/** How many rows one part has. */
 const AT_ONCE = 100
 
-/** Crawls that come again. */
+/** The schedules. */
 export function routeSchedules(app: App, { archive }: Web): void {
   app.get('/schedules', async (c) => {
     const { db } = archive.home
     const asked = c.req.query('below')
     const below = asked !== undefined && isUuid(asked) ? asked : undefined
     const [found, count] = [await schedulesBelow(db, { below, limit: AT_ONCE + 1 }), await countSchedules(db)]
-    // The one that it began after is gone.
+    // The row that this part began after is gone.
     if (found === undefined) return c.redirect('/schedules', 302)
     const rows = found.slice(0, AT_ONCE)
     const next = found.length > rows.length ? rows.at(-1) : undefined
-    const none = html`None yet: <code>archivebox-ts schedule add --every day URL</code> makes one.`
+    const none = html`None yet: <code>archivebox-ts schedule add --every day URL</code> creates one.`
     const body = html`<h1>Schedules</h1>
 <p class="dim" id="count" data-live>${count > 1 ? `${many(count, 'schedule')}, the one that is due next first` : ''}</p>
 ${table({

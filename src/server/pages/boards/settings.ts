@@ -7,7 +7,7 @@ import type { Web } from '../../web.ts'
 import { board } from '../frame.ts'
 import { table } from './table.ts'
 
-/** All settings: their values, where these come from, and their defaults; secrets are masked. */
+/** All settings: their values, their sources, and their defaults; secrets are masked. */
 export function routeSettings(app: App, { settingsNow }: Web): void {
   app.get('/settings', async (c) => {
     const configured = await settingsNow()
@@ -17,7 +17,7 @@ export function routeSettings(app: App, { settingsNow }: Web): void {
     const shown = isAll ? records : set
     const body = html`<h1>Settings</h1>
 ${configured.problems.all.map(problem)}
-<p class="dim">As what is started now has them; what runs keeps those of its start.
+<p class="dim">As a program that starts now reads them; running ones keep those of their start.
 <code>archivebox-ts config set KEY=VALUE</code> changes them in archivebox.toml.</p>
 <nav class="tabs" aria-label="Which settings"><a href="/settings"${isAll ? '' : html` aria-current="page"`}>Set
 <b>${set.length}</b></a> <a href="/settings?all"${isAll ? html` aria-current="page"` : ''}>All

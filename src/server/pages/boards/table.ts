@@ -2,14 +2,14 @@ import { type Html, html } from '../../../pages/html.ts'
 
 /** A table: the first cell of a row names it. On a narrow screen it scrolls by itself. */
 export interface Table {
-  /** Whoever does not see it hears this first. */
+  /** For screen readers. */
   readonly caption: string
   readonly id?: string
   readonly heads: readonly string[]
   readonly rows: readonly { readonly cells: readonly (Html | string)[]; readonly kind?: string }[]
-  /** What stands in its place while there are no rows. */
+  /** Shown instead when there are no rows. */
   readonly none: Html | string
-  /** Does it change while somebody looks? */
+  /** Whether it changes while it is open. */
   readonly isLive?: boolean
 }
 
