@@ -23,11 +23,7 @@ export function registerRun(root: Command, asked: Asking): void {
     .option('--crawl-id <id>', 'work on this crawl only')
     .option('--standby', 'do not take over: wait until no other runner is left, then lead')
     .option('--stay', 'when a newer runner takes over, stand by instead of exiting; lead again when it is gone')
-    .option(
-      '--handoff-grace <seconds>',
-      'how long an older runner may take to exit before it is killed',
-      HANDOFF_GRACE,
-    )
+    .option('--handoff-grace <seconds>', 'how long an older runner may take to exit before it is killed', HANDOFF_GRACE)
     .option('--snapshot-id <id>', 'work on this snapshot only')
     .option('--run-for <seconds>', 'exit after this long: running hooks finish, everything else stays queued')
     .option('--concurrency <n>', 'archive this many pages at once, over all crawls')
