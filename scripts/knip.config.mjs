@@ -1,8 +1,8 @@
-import { HOOKS, LIBRARY, MAIN, PAGE_SCRIPTS, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
+import { HOOKS, IN_PAGE, LIBRARY, MAIN, PAGE_SCRIPTS, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
 
 // What ends in ! is the product; the rest is there to build and to prove it.
 const entries = [...[WHOLE, MAIN, SMALL].flatMap(Object.values), ...WHEN_NEEDED.map(({ file }) => file)]
-const product = [...entries, LIBRARY, HOOKS, ...Object.values(PAGE_SCRIPTS)].map((entry) => `${entry}!`)
+const product = [...entries, LIBRARY, HOOKS, ...IN_PAGE, ...Object.values(PAGE_SCRIPTS)].map((entry) => `${entry}!`)
 /** Files that tests and measurements start as processes. */
 const started = [
   'test/fixtures/**/*.ts',

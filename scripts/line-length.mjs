@@ -6,9 +6,9 @@ import { root } from './prepare.mjs'
 
 const MAX = 120
 /** Where that holds. */
-const CLEAN = ['README.md', 'scripts', 'src', 'test']
+const CLEAN = ['README.md', 'docs', 'scripts', 'src', 'test']
 
-const files = globSync('{README.md,{src,test,scripts}/**/*.{ts,mjs,md,sql}}', {
+const files = globSync('{README.md,{docs,src,test,scripts}/**/*.{ts,mjs,md,sql}}', {
   cwd: root,
   exclude: ['test/fixtures/**'],
 })

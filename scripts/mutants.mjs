@@ -21,6 +21,7 @@ const PARTS = [
   'tsconfig.json',
   '.biome.json',
   'README.md',
+  'docs',
   'LICENSE',
 ]
 process.env.NIGHTLY = '1' // All cases of a test: a sample may be without the one that notices.

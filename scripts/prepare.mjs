@@ -24,7 +24,7 @@ export function prepare() {
   const built = join(root, 'dist', 'main.js')
   if (
     !existsSync(built) ||
-    newest(join(root, 'src'), join(root, 'scripts', 'build.mjs'), join(root, 'package.json')) > statSync(built).mtimeMs
+    newest(join(root, 'src'), join(root, 'scripts'), join(root, 'package.json')) > statSync(built).mtimeMs
   ) {
     console.error('Building')
     step(pinnedNode, [join(root, 'scripts', 'build.mjs')])

@@ -18,6 +18,7 @@ const checks =
         ['line length', [pinnedNode, 'scripts/line-length.mjs']],
         ['types', [pinnedNode, bin('tsc'), '-p', '.']],
         ['types of the pages', [pinnedNode, bin('tsc'), '-p', join('src', 'pages', 'script')]],
+        ['types of what runs in pages', [pinnedNode, bin('tsc'), '-p', join('src', 'browse', 'script')]],
         ['reach', [pinnedNode, 'scripts/reach.mjs']],
       ]
 let broken = 0

@@ -1,10 +1,12 @@
-// Writes the table of all settings into README.md, as the schema has them.
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// Writes the tables of all settings into docs/settings.md: those of the schema, and those of the built-in plugins.
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { PLUGIN_SETTINGS, SETTINGS, type Setting } from '../src/base/config.ts'
+import { type Declared, declaredSettings, textOf } from '../src/hooks/declared.ts'
 
-const file = join(import.meta.dirname, '..', 'README.md')
-const TABLE = /^\| setting \|.*?(?=\n\n)/ms
+const root = join(import.meta.dirname, '..')
+const file = join(root, 'docs', 'settings.md')
+const TABLE = /^\| setting \|.*?(?=\n\n|\n$(?!\n))/gms
 
 /** Every setting under the name that people read. */
 export const ALL_SETTINGS: Readonly<Record<string, Setting>> = {
@@ -12,9 +14,13 @@ export const ALL_SETTINGS: Readonly<Record<string, Setting>> = {
   ...Object.fromEntries(Object.entries(PLUGIN_SETTINGS).map(([last, setting]) => [`<PLUGIN>_${last}`, setting])),
 }
 
-/** The README with the table as the schema has it. */
+/** A text with both tables as they are. */
 export function withSettings(text: string): string {
-  const code = (words: string) => (/^[\w./]+$/.test(words) ? `\`${words}\`` : words)
+  const tables = [generalTable(), pluginTable()]
+  return text.replace(TABLE, () => tables.shift() ?? '')
+}
+
+function generalTable(): string {
   const rows = Object.entries(ALL_SETTINGS).map(([name, { option, kind, standard, standardIs, by, means }]) => [
     `\`${name}\``,
     option?.replace(/[^, ]+/g, '`$&`') ?? '',
@@ -23,9 +29,33 @@ export function withSettings(text: string): string {
     by,
     means,
   ])
-  const table = [['setting', 'option', 'takes', 'default', 'set by', 'means'], Array(6).fill('---'), ...rows]
-  const lines = table.map((cells) => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |'))
-  return text.replace(TABLE, () => lines.join('\n'))
+  return tableOf(['setting', 'option', 'takes', 'default', 'set by', 'means'], rows)
+}
+
+/** What plugins declare beside what turns them on, and how long they may take. */
+function pluginTable(): string {
+  const rows = globSync('src/plugins/*/config.json', { cwd: root })
+    .sort()
+    .flatMap((config) => {
+      const prefix = basename(dirname(config)).toUpperCase()
+      const declared = declaredSettings(JSON.parse(readFileSync(join(root, config), 'utf8')))
+      return declared.filter(({ name }) => ![`${prefix}_ENABLED`, `${prefix}_TIMEOUT`].includes(name)).map(pluginRow)
+    })
+  return tableOf(['setting', 'takes', 'default', 'set by', 'means'], rows)
+}
+
+function pluginRow({ name, kind, standard, fallback, by, means }: Declared): string[] {
+  const text = typeof standard === 'boolean' ? String(standard) : textOf(standard)
+  const own = !text || text === '[]' ? 'none' : `\`${text}\``
+  return [`\`${name}\``, kind.takes, fallback ? `\`${fallback}\`, else ${own}` : own, by, means]
+}
+
+const code = (words: string) => (/^[\w./]+$/.test(words) ? `\`${words}\`` : words)
+
+function tableOf(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [heads, heads.map(() => '---'), ...rows]
+    .map((cells) => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |'))
+    .join('\n')
 }
 
 if (import.meta.main) writeFileSync(file, withSettings(readFileSync(file, 'utf8')))

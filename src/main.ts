@@ -4,6 +4,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { loadCompiled } from './base/start/compiled.ts'
+import { showSourceLines } from './base/start/source-lines.ts'
 import { BUILT, VERSION } from './base/version.ts'
 import type * as AddProgram from './cli/add-program.ts'
 import type * as Program from './cli/program.ts'
@@ -17,6 +18,7 @@ if (major < 22 || (major === 22 && minor < 18)) {
   console.error(`archivebox-ts needs Node 22.18 or newer; this is ${process.versions.node} (${process.execPath})`)
   process.exit(2)
 }
+showSourceLines()
 
 const [verb, kind] = process.argv.slice(2)
 const word = process.argv[verbAt(process.argv)]

@@ -40,7 +40,7 @@ export function sparedPrograms(all: readonly Plugin[], settings: HookSettings): 
 }
 
 function hasBrowser(plugins: readonly Plugin[], settings: HookSettings): boolean {
-  if (!plugins.some((plugin) => plugin.name === 'chrome' && isEnabled(plugin, settings))) return false
+  if (!plugins.some((plugin) => plugin.meaning.browser && isEnabled(plugin, settings))) return false
   const given = settings['CHROME_BINARY']?.trim()
   return given ? findProgram(given, settings['PATH']) !== undefined : packagedBrowser() !== undefined
 }

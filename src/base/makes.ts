@@ -28,6 +28,8 @@ export interface Makes {
   readonly icon: boolean
   /** It is the file itself, for a URL that is a file. */
   readonly file: boolean
+  /** It is the visit of a page by a browser, which others take their captures from. */
+  readonly browser: boolean
   /** Its most important file. */
   readonly mainFile?: string
   /** The files with the text of the page and with its title: plain text, in UTF-8. */
@@ -35,16 +37,18 @@ export interface Makes {
   readonly title?: string
   /** The JSON file whose `status` is the HTTP status of the page. */
   readonly httpStatus?: string
+  /** The JSON file with the SHA-256 of all that plugins have published: `files`, each with `path`, `size`, `sha256`. */
+  readonly hashes?: string
 }
 
 /** What a plugin without `makes` makes. */
 export const MAKES_A_COPY: Makes = {
   ...{ isCopy: true, isRecord: false, fetchesItself: false, asksOnly: false, isClosed: false },
-  ...{ picture: false, icon: false, file: false },
+  ...{ picture: false, icon: false, file: false, browser: false },
 }
 
-const SWITCHES = ['isCopy', 'isRecord', 'fetchesItself', 'asksOnly', 'isClosed', 'picture', 'icon', 'file'] as const
-const FILES = ['mainFile', 'text', 'title', 'httpStatus'] as const
+const SWITCHES = ['isCopy', 'isRecord', 'fetchesItself', 'asksOnly', 'isClosed', 'picture', 'icon', 'file', 'browser']
+const FILES = ['mainFile', 'text', 'title', 'httpStatus', 'hashes']
 
 /** A file in the folder of its plugin, not a path elsewhere. */
 const isFileName = (value: unknown): value is string => typeof value === 'string' && /^\w[\w.-]{0,99}$/.test(value)
@@ -73,14 +77,12 @@ export function makesIn(said: unknown): Makes {
 export function whyNotMakes(said: unknown): string | undefined {
   if (said === undefined) return undefined
   if (!isTable(said)) return 'makes is a table: {"group": "text"}'
-  const switches: readonly string[] = SWITCHES
-  const files: readonly string[] = FILES
   for (const [name, value] of Object.entries(said)) {
     if (name === 'group' && !isGroup(value)) return `makes.group must be one of ${GROUPS.join(', ')}`
     if (name === 'rank' && !isRank(value)) return 'makes.rank is a whole number from 1'
-    if (switches.includes(name) && typeof value !== 'boolean') return `makes.${name} must be true or false`
-    if (files.includes(name) && !isFileName(value)) return `makes.${name} must be the name of a file in its folder`
-    if (!['group', 'rank', ...switches, ...files].includes(name)) return `makes has no field ${name}`
+    if (SWITCHES.includes(name) && typeof value !== 'boolean') return `makes.${name} must be true or false`
+    if (FILES.includes(name) && !isFileName(value)) return `makes.${name} must be the name of a file in its folder`
+    if (!['group', 'rank', ...SWITCHES, ...FILES].includes(name)) return `makes has no field ${name}`
   }
   return undefined
 }
@@ -105,6 +107,11 @@ export class Meanings {
   /** What this plugin makes. */
   of(plugin: string): Makes {
     return this.#makes.get(plugin) ?? (BY_NAME.test(plugin) ? MAKES_NO_COPY : MAKES_A_COPY)
+  }
+
+  /** The plugins whose `makes` meets this condition, the best first. */
+  those(isLike: (makes: Makes) => boolean): readonly string[] {
+    return [...this.#makes].flatMap(([plugin, makes]) => (isLike(makes) ? [plugin] : []))
   }
 
   /** The plugins that have this field, the best first. */

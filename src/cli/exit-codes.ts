@@ -1,6 +1,6 @@
 import { EXIT } from '../base/errors.ts'
 
-/** What the exit codes mean: --help and README say it in these words. */
+/** What the exit codes mean: --help and docs/exit-codes.md say it in these words. */
 export const EXIT_CODES: readonly (readonly [code: number, means: string])[] = [
   [EXIT.ok, 'fine; also: superseded by a newer runner, drained after a signal'],
   [EXIT.failed, 'failed; also: the database did not answer within `--wait-db`'],

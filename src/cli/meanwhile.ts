@@ -85,7 +85,7 @@ function linesOf(event: AppEvent): string[] {
     case 'fetching PostgreSQL':
       return [`fetching PostgreSQL ${event.major} (${event.from})`]
     case 'waiting for older runner':
-      return [`${event.runner}: waiting for it to end before the database is changed`]
+      return [`${event.runner}: ${event.isAsked ? 'asked to hand over, ' : ''}waiting for it to end`]
   }
 }
 

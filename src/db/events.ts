@@ -10,7 +10,7 @@ export type DatabaseEvent =
   | { readonly event: 'database on network file system'; readonly place: string; readonly fileSystem: string }
   /** The programs of an older major, from an npm package. */
   | { readonly event: 'fetching PostgreSQL'; readonly major: number; readonly from: string }
-  /** It ends before the schema is changed. */
-  | { readonly event: 'waiting for older runner'; readonly runner: string }
+  /** It ends before the schema is changed; `isAsked`: by us, else by whoever ends it. */
+  | { readonly event: 'waiting for older runner'; readonly runner: string; readonly isAsked: boolean }
 
 export type TellDatabase = (event: DatabaseEvent) => void

@@ -7,6 +7,8 @@ import { asset } from '../base/package-root.ts'
 import { applicationName, type Database, openDatabase } from './database.ts'
 import type { TellDatabase } from './events.ts'
 import { UNSEEN_SECONDS } from './heartbeats.ts'
+import type { ProcessIdentity } from './process-identity.ts'
+import { identityIn } from './processes.ts'
 
 /** The key of the advisory lock that admits one migration at a time per database; the number is arbitrary. */
 export const MIGRATION_LOCK = 7_241_201
@@ -39,18 +41,35 @@ export async function schemaVersion(db: Database): Promise<number> {
   }
 }
 
+/** A runner of an older program, by what its row has had since the first schema. */
+export interface OlderRunner {
+  readonly id: string
+  readonly dataDir: string
+  readonly hostname: string
+  readonly pid: number
+  readonly identity: ProcessIdentity | null
+  readonly leads: boolean
+}
+
+/** What a runner in the way does: it is gone, it was asked and will be, or nobody here can ask it. */
+export type Way = 'gone' | 'leaving' | 'stays'
+
+/** What whoever changes a schema does besides. */
+export interface Migrating {
+  readonly tell: TellDatabase
+  /** Called with what the schema was before, 0 for an empty database, in the transaction that changes it. */
+  readonly settle: (tx: Database, since: number) => Promise<void>
+  /** Called again and again with a runner that is in the way. */
+  readonly makeWay: (runner: OlderRunner) => Promise<Way>
+}
+
 /**
- * Brings the schema up to date; safe to call from many processes at once. Returns the names that were applied. Waits a
- * moment for a runner of an older program to end, whose schema must not change under it. Throws AppError when it does
- * not end, and when the database was migrated by a newer program: an older one must not write to it.
- * @param settle called with the previous schema version, 0 for an empty database, in the transaction that changes it
+ * Brings the schema up to date; safe to call from many processes at once. Returns the names that were applied. Waits
+ * for a runner of an older program, whose schema must not change under it: for one that is exiting, as long as that
+ * takes; otherwise a moment, until its heartbeat is old. Throws AppError when it does not end, and when the database was migrated by a newer program: an older one must not
+ * write to it.
  */
-export async function migrate(
-  db: Database,
-  url: string,
-  tell: TellDatabase,
-  settle: (tx: Database, since: number) => Promise<void>,
-): Promise<string[]> {
+export async function migrate(db: Database, url: string, { tell, settle, makeWay }: Migrating): Promise<string[]> {
   const current = await refuseNewerSchema(db)
   if (current === newestSchema()) return []
   // No deadline: changing a large table may take long.
@@ -60,16 +79,26 @@ export async function migrate(
     statementMs: Number.POSITIVE_INFINITY,
   })
   try {
-    const begun = performance.now()
-    for (let isTold = false; ; isTold = true) {
-      const done = await unhurried.transaction().execute((tx) => apply(tx, settle))
+    const gone: string[] = []
+    let begun = performance.now()
+    for (let isTold = false; ; ) {
+      const done = await unhurried.transaction().execute((tx) => apply(tx, gone, settle))
       if (!('older' in done)) return done.applied
+      const { older } = done
+      const way = await makeWay(older)
+      if (way === 'gone') {
+        gone.push(older.id)
+        continue
+      }
+      if (way === 'leaving') begun = performance.now()
+      const named = nameOf(older)
       if (performance.now() - begun > PATIENCE_MS)
-        throw new AppError(`${done.older}, and the database cannot be changed under it`, {
-          hint: `stop it (kill ${done.pid}), then start again`,
+        throw new AppError(`${named}, and the database cannot be changed under it`, {
+          hint: `archivebox-ts run, in its data dir, takes over; or stop it (kill ${older.pid}), then start again`,
         })
-      if (!isTold) tell({ event: 'waiting for older runner', runner: done.older })
-      await sleep(LOOK_MS)
+      if (!isTold) tell({ event: 'waiting for older runner', runner: named, isAsked: way === 'leaving' })
+      isTold = true
+      await sleep(way === 'leaving' ? LOOK_MS / 5 : LOOK_MS)
     }
   } finally {
     await unhurried.destroy()
@@ -89,7 +118,7 @@ export async function refuseNewerSchema(db: Database): Promise<number> {
 }
 
 /** The migrations that were applied, or the runner of an older program that is in the way. */
-type Done = { readonly applied: string[] } | { readonly older: string; readonly pid: number }
+type Done = { readonly applied: string[] } | { readonly older: OlderRunner }
 
 /** Keeps other migrations out for the rest of the transaction. */
 export async function lockForMigration(tx: Database): Promise<void> {
@@ -113,19 +142,22 @@ export async function migrateWithin(tx: Database, upTo = Number.POSITIVE_INFINIT
   return missing.map(({ name }) => name)
 }
 
-async function apply(tx: Database, settle: (tx: Database, since: number) => Promise<void>): Promise<Done> {
+async function apply(tx: Database, gone: readonly string[], settle: Migrating['settle']): Promise<Done> {
   await lockForMigration(tx)
   const since = await schemaVersion(tx)
   if (since > 0 && since < newestSchema()) {
     // Until the new schema is there, no runner can register or be promoted.
     await sql`lock table process in access exclusive mode`.execute(tx)
-    const older = await olderRunner(tx)
-    if (older) return older
+    const older = await olderRunner(tx, gone)
+    if (older) return { older }
   }
   const applied = await migrateWithin(tx)
   if (applied.length > 0) await settle(tx, since)
   return { applied }
 }
+
+const nameOf = ({ leads, pid, hostname }: OlderRunner) =>
+  `a runner of an older archivebox-ts ${leads ? 'leads' : 'stands by'} (pid ${pid} on ${hostname})`
 
 const PATIENCE_MS = (UNSEEN_SECONDS + 5) * 1000
 const LOOK_MS = 500
@@ -134,18 +166,25 @@ const LOOK_MS = 500
  * A runner that leads or waits while the schema is old is of an older program and would continue with what it knows.
  * The heartbeat of one that was killed grows old while we wait.
  */
-async function olderRunner(tx: Database): Promise<{ readonly older: string; readonly pid: number } | undefined> {
-  const { rows } = await sql<{ pid: number; hostname: string; leads: boolean }>`
-    select p.pid, m.hostname, p.worker_type = 'worker_runner' as leads
+async function olderRunner(tx: Database, gone: readonly string[]): Promise<OlderRunner | undefined> {
+  const { rows } = await sql<{
+    id: string
+    data_dir: string
+    hostname: string
+    pid: number
+    boot_id: string | null
+    pid_namespace: string | null
+    start_ticks: number | null
+    leads: boolean
+  }>`
+    select p.id, p.data_dir, m.hostname, p.pid, p.boot_id, p.pid_namespace, p.start_ticks,
+      p.worker_type = 'worker_runner' as leads
     from process p join machine m on m.id = p.machine_id
     where p.worker_type in ('worker_runner', 'runner_waiting') and p.status in ('running', 'draining')
-      and p.heartbeat_at > now() - make_interval(secs => ${UNSEEN_SECONDS})
+      and p.heartbeat_at > now() - make_interval(secs => ${UNSEEN_SECONDS}) and p.id <> all(${gone}::uuid[])
     order by leads desc, p.seq desc limit 1`.execute(tx)
   const [runner] = rows
   if (!runner) return undefined
-  const { pid, hostname, leads } = runner
-  return {
-    older: `a runner of an older archivebox-ts ${leads ? 'leads' : 'stands by'} (pid ${pid} on ${hostname})`,
-    pid,
-  }
+  const { id, data_dir: dataDir, hostname, pid, leads } = runner
+  return { id, dataDir, hostname, pid, leads, identity: identityIn(runner) }
 }

@@ -212,7 +212,9 @@ export function isRunner(row: Pick<ProcessRow, 'worker_type'>): boolean {
 }
 
 /** The identity in a row; null while it is not complete. */
-export function identityIn(row: ProcessRow): ProcessIdentity | null {
+export function identityIn(
+  row: Pick<ProcessRow, 'pid' | 'start_ticks' | 'boot_id' | 'pid_namespace'>,
+): ProcessIdentity | null {
   if (row.pid === null || row.start_ticks === null || row.boot_id === null || row.pid_namespace === null) return null
   return { bootId: row.boot_id, pidNamespace: row.pid_namespace, pid: row.pid, startTicks: row.start_ticks }
 }

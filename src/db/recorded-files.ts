@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Meanings } from '../base/makes.ts'
 import type { Database } from './database.ts'
 import type { Model } from './lists/listings.ts'
 import { withRetry } from './retry.ts'
@@ -24,35 +25,54 @@ export interface RecordedPage {
   readonly is_adopted: boolean
   /** By their paths below `output_dir`. */
   readonly files: Readonly<Record<string, RecordedFile>>
+  /** That of them with the latest hashes; undefined: none has any. */
+  readonly hashes: string | undefined
 }
 
-const PAGE = sql`
-  select s.id, s.crawl_id, s.url, s.output_dir, made.files,
+type PageRow = Omit<RecordedPage, 'hashes'> & { readonly hashed_by: string | null }
+
+const hashers = (meanings: Meanings) => meanings.with('hashes').map(([plugin]) => plugin)
+
+const page = (meanings: Meanings) => sql`
+  select s.id, s.crawl_id, s.url, s.output_dir, made.files, made.hashed_by,
     (select c.config ? 'adopted' from crawl c where c.id = s.crawl_id) as is_adopted
   from snapshot s cross join lateral (
-    select coalesce(jsonb_object_agg(r.plugin || '/' || file.key, jsonb_build_object(
+    select max(hashes.plugin) as hashed_by, coalesce(jsonb_object_agg(r.plugin || '/' || file.key, jsonb_build_object(
         'size', file.value -> 'size', 'link', file.value -> 'link',
         -- By its start: what waited for the database has an end that is some milliseconds late.
         'hashed', coalesce(coalesce(r.start_ts, r.end_ts) <= hashes.end_ts, false)
       )), '{}') as files
-    from archive_result r, jsonb_each(r.output_files) file, lateral (
-      select max(end_ts) as end_ts from archive_result h
-      where h.snapshot_id = s.id and h.plugin = 'hashes' and h.status = 'succeeded'
-    ) hashes
+    from archive_result r cross join jsonb_each(r.output_files) file left join lateral (
+      select h.plugin, h.end_ts from archive_result h
+      where h.snapshot_id = s.id and h.plugin = any(${hashers(meanings)}::text[])
+        and h.status = 'succeeded'
+      order by h.end_ts desc nulls last limit 1
+    ) hashes on true
     where r.snapshot_id = s.id
   ) made`
 
 /** The next sealed pages after this one, by id. */
-export async function recordedPages(db: Database, after: string, limit: number): Promise<RecordedPage[]> {
-  const select = sql<RecordedPage>`
-    ${PAGE} where in_index_order() and s.status = 'sealed' and s.id > ${after}::uuid order by s.id limit ${limit}`
-  return (await withRetry(db, () => select.execute(db))).rows
+export async function recordedPages(
+  db: Database,
+  meanings: Meanings,
+  after: string,
+  limit: number,
+): Promise<RecordedPage[]> {
+  const select = sql<PageRow>`
+    ${page(meanings)} where in_index_order() and s.status = 'sealed' and s.id > ${after}::uuid
+    order by s.id limit ${limit}`
+  return (await withRetry(db, () => select.execute(db))).rows.map((row) => recorded(row, meanings))
 }
 
 /** One of them in its current state; undefined when it is in work again, or gone. */
-export async function recordedPage(db: Database, id: string): Promise<RecordedPage | undefined> {
-  const select = sql<RecordedPage>`${PAGE} where s.status = 'sealed' and s.id = ${id}`
-  return (await withRetry(db, () => select.execute(db))).rows[0]
+export async function recordedPage(db: Database, meanings: Meanings, id: string): Promise<RecordedPage | undefined> {
+  const select = sql<PageRow>`${page(meanings)} where s.status = 'sealed' and s.id = ${id}`
+  const [row] = (await withRetry(db, () => select.execute(db))).rows
+  return row && recorded(row, meanings)
+}
+
+function recorded({ hashed_by, ...row }: PageRow, meanings: Meanings): RecordedPage {
+  return { ...row, hashes: hashed_by === null ? undefined : `${hashed_by}/${meanings.of(hashed_by).hashes}` }
 }
 
 /** The published files of other plugins on a page that were written after this plugin last succeeded there. */

@@ -1,9 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../base/errors.ts'
-import { personaFiles } from '../base/persona/files.ts'
 import { replaceFile } from '../base/replace-file.ts'
 import { sha256Of } from '../base/sha256.ts'
+import { personaFiles } from '../browse/persona/files.ts'
 import type { AccountSwitch } from '../processes/containment/account-switch.ts'
 
 /** Our own paths, which another account cannot use. */

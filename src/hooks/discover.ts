@@ -17,7 +17,7 @@ export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
 /** One executable of a plugin, with what its plugin declares for all of them. */
 export interface Hook
   extends Pick<Manifest, 'readsPublished' | 'needsFile' | 'awaitsBackground' | 'requires' | 'binaries'>,
-    Pick<Makes, 'asksOnly'> {
+    Pick<Makes, 'asksOnly' | 'file' | 'hashes'> {
   readonly plugin: string
   /** The file name, which orders hooks across plugins and names their results. */
   readonly name: string
@@ -98,6 +98,7 @@ function lookOf(path: string): string {
 
 function readPlugins(trees: readonly string[]): Plugin[] {
   const plugins = new Map<string, Plugin>()
+  const browsers = new Set<string>()
   for (const [index, tree] of trees.entries()) {
     const builtIn = index === 0
     for (const { name, files, config } of pluginFolders(tree, builtIn)) {
@@ -109,19 +110,16 @@ function readPlugins(trees: readonly string[]): Plugin[] {
       // A plugin that replaces another makes what that one made, unless it declares otherwise.
       const makes = said.makes ?? plugins.get(name)?.makes
       const meaning = meaningOf({ name, makes })
+      if (builtIn && meaning.browser) browsers.add(name)
       plugins.set(name, { name, folder, tree, builtIn, ...said, makes, binaries, hooks, upstream, meaning })
     }
   }
+  // Built-in plugins that capture what our browser shows do so in its one visit of the page. Where a plugin of a user
+  // takes its place, they would visit the page once more, in a browser of their own: they are left out.
   const isStranded = ({ builtIn, requires }: Plugin) =>
-    builtIn && requires.includes(BROWSER) && plugins.get(BROWSER)?.builtIn === false
+    builtIn && requires.some((name) => browsers.has(name) && !plugins.get(name)!.builtIn)
   return [...plugins.values()].filter((plugin) => !isStranded(plugin))
 }
-
-/**
- * Built-in plugins that capture what a browser shows do so during the one visit of this plugin. If a user's plugin
- * replaces it, they would visit the page again, in another browser: so they are left out.
- */
-const BROWSER = 'chrome'
 
 /**
  * The enabled hooks of one event in the order in which they run: by file name across all plugins.
@@ -149,6 +147,7 @@ export function selectHooks(
     const own = readDeclared(declares, `${prefix}TIMEOUT`, settings, POSITIVE_SECONDS)
     const timeoutMs = timeoutOf(own, settings, installs ? INSTALL_SECONDS : undefined) * 1000
     const { requires, binaries, readsPublished, needsFile, awaitsBackground, tree } = plugin
+    const { asksOnly, file, hashes } = plugin.meaning
     for (const name of names) {
       const background = name.split('.').includes('bg')
       hooks.push({
@@ -159,7 +158,7 @@ export function selectHooks(
         isNamed: only?.includes(plugin.name) ?? false,
         hosted: plugin.builtIn && !background && readSetting('HOOK_HOST', settings),
         mustReport: plugin.upstream.includes(name),
-        asksOnly: plugin.meaning.asksOnly,
+        ...{ asksOnly, file, ...(hashes !== undefined && { hashes }) },
         prefix: plugin.declares.length === 0 ? prefix : undefined,
         ...{ timeoutMs, graceMs, requires, binaries, readsPublished, needsFile, awaitsBackground, declares, tree },
       })

@@ -2,8 +2,11 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { loadCompiled } from '../base/start/compiled.ts'
+import { showSourceLines } from '../base/start/source-lines.ts'
 import { BUILT, VERSION } from '../base/version.ts'
 import type * as Host from './host.ts'
+
+showSourceLines()
 
 /** By name, so that the build does not bundle it in here, too. */
 const file = join(import.meta.dirname, BUILT ? 'host.js' : 'host.ts')

@@ -11,12 +11,12 @@ import { flushFolder } from '../base/flush.ts'
 import { own } from '../base/own.ts'
 import { RowLog, textOf } from '../base/row-log.ts'
 import { withoutUrlSecrets } from '../base/url-secrets.ts'
-import type { HookContext, HookModule } from '../plugins/base/contract.ts'
-import { resultRecord } from '../plugins/base/records.ts'
-import { Visit } from '../plugins/base/visit.ts'
+import { Visit } from '../browse/visit.ts'
 import { bootId } from '../processes/proc.ts'
 import { BUILT_IN } from './built-in.ts'
+import type { HookContext, HookModule } from './contract.ts'
 import { type HostedHook, type HostedOutcome, type HostJob, type HostReply, STOP } from './host-protocol.ts'
+import { resultRecord } from './result-record.ts'
 
 /** Longer output is read from the log. */
 const LONGEST_REPLY = 64 * 1024

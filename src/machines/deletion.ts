@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { attemptName, HOSTED_LOG } from '../base/attempt-paths.ts'
+import { CRAWL_WACZ, PAGE_WARC } from '../base/crawl-wacz.ts'
 import { AppError } from '../base/errors.ts'
 import { Removal } from '../base/removal.ts'
 import { removeEnds } from '../base/row-log.ts'
-import { CRAWL_WACZ } from '../base/wacz/crawl-wacz.ts'
 import type { Database } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
 import { isThere } from '../db/is-there.ts'
@@ -105,8 +105,9 @@ export async function deleteResult(home: Home, id: string): Promise<boolean> {
     if (!page || !result) return false
     if (page.claim_token || result.status === 'started')
       throw new AppError(`result ${id}: its page is being worked on`, { hint: `snapshot pause ${page.id}, or later` })
-    for (const path of pathsOf(result)) removal.moveAside(`${page.output_dir}/${path}`)
-    if (result.plugin === 'warc') removal.moveAside(`${page.crawl_dir}/${CRAWL_WACZ}`)
+    const gone = pathsOf(result)
+    for (const path of gone) removal.moveAside(`${page.output_dir}/${path}`)
+    if (gone.includes(PAGE_WARC)) removal.moveAside(`${page.crawl_dir}/${CRAWL_WACZ}`)
     for (const { id: other, paths } of brokenLinks(rows.filter((row) => row !== result))) {
       for (const path of paths) removal.moveAside(`${page.output_dir}/${result.plugin}/${path}`)
       await sql`update archive_result set output_files = output_files - ${paths}::text[] where id = ${other}`.execute(

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from '../db/database.ts'
+import { meaningsIn } from '../db/meanings.ts'
 import type { ResultOfPage } from '../db/results.ts'
 import { transact } from '../db/retry.ts'
 import type { Outcome, ResultStatus } from '../db/tables.ts'
@@ -85,7 +86,10 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
         (plugins?.includes(row.plugin) ?? true))
     const again = rows.filter(isWanted)
     const pages = new Set(again.map((row) => row.snapshot_id))
-    const hashes = rows.filter((row) => row.plugin === 'hashes' && pages.has(row.snapshot_id) && !again.includes(row))
+    const meanings = await meaningsIn(tx)
+    const hashes = rows.filter(
+      (row) => meanings.of(row.plugin).hashes && pages.has(row.snapshot_id) && !again.includes(row),
+    )
     const attempts = await queueAttempts(tx, again)
     await queueAttempts(tx, hashes)
     for (const id of plugins ? [] : await neverBegun(tx, sql`${within} and ${own}`)) pages.add(id)

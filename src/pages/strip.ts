@@ -1,7 +1,7 @@
 import { number, sizeText } from '../base/words.ts'
 import { type Html, html } from './html.ts'
 import { live } from './layout.ts'
-import { cardsOf } from './model/outputs.ts'
+import { cardsOf, isPackage } from './model/outputs.ts'
 import type { SnapshotPage, SnapshotPageResult } from './model/snapshot.ts'
 import type { Place, ShownOutput } from './place.ts'
 
@@ -68,12 +68,12 @@ function linkTo(output: ShownOutput, place: Place): Html {
 }
 
 /** Nothing in it can be clicked or run: it is a picture of what opens. */
-function preview({ plugin, href, shown, packed, picture }: ShownOutput, { sandbox }: Place): Html {
+function preview({ path, href, shown, packed, picture }: ShownOutput, { sandbox }: Place): Html {
   if (picture !== undefined || shown === 'image') return html`<img src="${picture ?? href}" alt="" loading="lazy">`
   if (shown === 'html' || shown === 'source' || shown === 'text')
     return html`<iframe ${packed ? html`data-copy` : html`src`}="${href}" sandbox="${sandbox}"
 loading="lazy" tabindex="-1" aria-hidden="true" title=""></iframe>`
-  if (plugin === 'wacz') return html`<small>replays in ReplayWeb.page</small>`
+  if (isPackage({ path })) return html`<small>replays in ReplayWeb.page</small>`
   const sign = { file: '⤓', pdf: 'PDF', video: '▶', audio: '♪' }[shown]
   return html`<span aria-hidden="true">${sign}</span>`
 }

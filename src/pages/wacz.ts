@@ -1,12 +1,11 @@
 import { existsSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Writable } from 'node:stream'
+import { PAGE_WARC } from '../base/crawl-wacz.ts'
 import { Spool, type Spooled } from '../base/spool.ts'
-import { mergePages, type PageSource } from '../base/wacz/merge.ts'
-import { WaczFile } from '../base/wacz/wacz-file.ts'
 
-/** Where a page's WARC is, in its folder. */
-const WARC = 'warc/data.warc.gz'
+import { mergePages, type PageSource } from '../browse/warc/merge.ts'
+import { WaczFile } from '../browse/warc/wacz-file.ts'
 
 /** A page in the database. */
 interface Page {
@@ -41,7 +40,7 @@ export class WaczPages {
   }
 
   add({ id, url, title, output_dir, output_size }: Page): void {
-    const warc = join(this.#dataDir, output_dir, WARC)
+    const warc = join(this.#dataDir, output_dir, PAGE_WARC)
     if (!existsSync(warc)) {
       this.lacking += 1
       if (output_size > 0 && !existsSync(join(this.#dataDir, output_dir))) this.elsewhere += 1
@@ -53,7 +52,7 @@ export class WaczPages {
 
   /** Whether each of them still has its WARC: none was deleted meanwhile. */
   get areThere(): boolean {
-    return [...this.#sources()].every(({ folder }) => existsSync(join(folder, '..', WARC)))
+    return [...this.#sources()].every(({ folder }) => existsSync(join(folder, '..', PAGE_WARC)))
   }
 
   /**
@@ -82,7 +81,7 @@ export class WaczPages {
         id,
         url: url.replace(/#.*$/s, ''),
         ...(title && { title }),
-        folder: join(this.#dataDir, output_dir, 'warc'),
+        folder: dirname(join(this.#dataDir, output_dir, PAGE_WARC)),
       }
     }
   }

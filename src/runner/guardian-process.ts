@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../base/failpoint.ts'
 import { Log, toFile } from '../base/log.ts'
+import { showSourceLines } from '../base/start/source-lines.ts'
 import { killFamily, membersOf } from '../processes/family.ts'
 import { MARKER } from '../processes/marks.ts'
 import { hasProc } from '../processes/proc.ts'
@@ -14,6 +15,7 @@ import { guardianLog } from './guardian-log.ts'
 /** The pipe closes a moment before the process is gone. */
 const LOOK_MS = 2
 
+showSourceLines()
 for (const ignored of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(ignored, () => {})
 
 const runnerId = process.env[MARKER.guardian] ?? ''

@@ -1,16 +1,27 @@
 import { Readable } from 'node:stream'
 import * as robotsParser from 'robots-parser'
-import { harmless, oneLine as terminalLine } from '../../src/base/clean.ts'
+import { harmless, oneLine } from '../../src/base/clean.ts'
 import { marked, unmarked } from '../../src/base/formula-mark.ts'
 import { mimeOf } from '../../src/base/mime.ts'
-import { parseCookiesJson } from '../../src/base/persona/cookies-json.ts'
-import { parseCookiesTxt } from '../../src/base/persona/cookies-txt.ts'
-import { isPrivateAddress, isPrivateName } from '../../src/base/private-host.ts'
+import { storableLine } from '../../src/base/storable-line.ts'
 import { urlDetails } from '../../src/base/url-details.ts'
 import { hasUrlSecrets, withoutUrlSecrets } from '../../src/base/url-secrets.ts'
 import { archivableUrl, domainOf } from '../../src/base/urls.ts'
-import { linesIn } from '../../src/base/wacz/index-line.ts'
 import { isVisible } from '../../src/base/words.ts'
+import { singleFile } from '../../src/browse/browser/single-file.ts'
+import { encodingOf, pageForDisk, UNDECLARED } from '../../src/browse/html/charset.ts'
+import { pageTitle } from '../../src/browse/html/page-title.ts'
+import { isBlank } from '../../src/browse/http/body.ts'
+import { isPage, looksLikeHtml, parseContentType } from '../../src/browse/http/content-type.ts'
+import { ChainCookies, withoutValues } from '../../src/browse/http/cookies.ts'
+import { retryAfterSeconds } from '../../src/browse/http/retry-after.ts'
+import { inertCss } from '../../src/browse/inert/css.ts'
+import { isPrivateAddress, isPrivateName } from '../../src/browse/network/private-host.ts'
+import { parseCookiesJson } from '../../src/browse/persona/cookies-json.ts'
+import { parseCookiesTxt } from '../../src/browse/persona/cookies-txt.ts'
+import { cdxj } from '../../src/browse/warc/cdxj.ts'
+import { requestHead, responseHead } from '../../src/browse/warc/http-message.ts'
+import { linesIn } from '../../src/browse/warc/index-line.ts'
 import { cutMiddle, cutUrl } from '../../src/cli/screen/fit.ts'
 import { wrapped } from '../../src/cli/screen/flow.ts'
 import { recordsOf } from '../../src/hooks/records.ts'
@@ -30,18 +41,7 @@ import { data } from '../../src/pages/layout.ts'
 import { href } from '../../src/pages/links.ts'
 import { crawlName } from '../../src/pages/model/crawl-name.ts'
 import { isClosed } from '../../src/pages/packed-copies.ts'
-import { isBlank } from '../../src/plugins/base/body.ts'
-import { singleFile } from '../../src/plugins/base/browser/single-file.ts'
-import { encodingOf, pageForDisk, UNDECLARED } from '../../src/plugins/base/charset.ts'
-import { isPage, looksLikeHtml, parseContentType } from '../../src/plugins/base/content-type.ts'
-import { ChainCookies, withoutValues } from '../../src/plugins/base/cookies.ts'
 import { fileName } from '../../src/plugins/base/file-name.ts'
-import { inertCss } from '../../src/plugins/base/inert/css.ts'
-import { pageTitle } from '../../src/plugins/base/page-title.ts'
-import { oneLine } from '../../src/plugins/base/records.ts'
-import { retryAfterSeconds } from '../../src/plugins/base/retry-after.ts'
-import { cdxj } from '../../src/plugins/base/warc/cdxj.ts'
-import { requestHead, responseHead } from '../../src/plugins/base/warc/http-message.ts'
 import { dataUrlBytes } from '../../src/plugins/favicon/data-url.ts'
 import { iconUrl } from '../../src/plugins/favicon/icon-url.ts'
 import { isImage } from '../../src/plugins/favicon/image-type.ts'
@@ -148,7 +148,7 @@ export const PARSERS: readonly Parser[] = [
   parser('cookies.txt', (text) => parseCookiesTxt(text, 'f')),
   parser('cookies.json', (text) => parseCookiesJson(text, 'f'), IN_JSON),
   parser('media type of a name', mimeOf),
-  parser('line for a terminal', terminalLine, [...ANYWHERE, ['\u001b', 'x'], ['\u001b]', '']]),
+  parser('line for a terminal', oneLine, [...ANYWHERE, ['\u001b', 'x'], ['\u001b]', '']]),
   parser('text for a terminal', harmless, [...ANYWHERE, ['\u001b', 'x'], ['\u001b]', '']]),
   parser('lines for a terminal', (text) => wrapped(text, 80)),
   parser('cut URL', (text) => cutUrl(text, 40)),
@@ -211,7 +211,7 @@ export const PARSERS: readonly Parser[] = [
   parser('Retry-After', (text) => retryAfterSeconds(text)),
   onHtml('title', pageTitle),
   parser('title without an end', (text) => pageTitle(`<title>${text}`)),
-  parser('line of a record', (text) => oneLine(text)),
+  parser('line of a record', (text) => storableLine(text)),
   parser('is blank', (text) => isBlank(Buffer.from(text))),
   parser('index of a WARC: JSON', indexed('application/json'), IN_JSON),
   parser('index of a WARC: form', indexed('application/x-www-form-urlencoded')),

@@ -16,6 +16,9 @@ export const noBrowser = PROGRAM ? '' : 'needs chromium'
 
 type Params = Readonly<Record<string, unknown>>
 
+/** A tab that has crashed answers no more: whoever asked it hears so. No answer that is waited for takes longer. */
+const ANSWER_MS = 60_000
+
 /** A real browser without a window, steered through its DevTools protocol. */
 export class Browser {
   readonly #child: ChildProcess
@@ -32,6 +35,8 @@ export class Browser {
     this.#socket = socket
     socket.addEventListener('message', ({ data }) => {
       const message = JSON.parse(String(data)) as { id?: number; method?: string; params?: Params }
+      if (message.method === 'Inspector.targetCrashed')
+        for (const answer of this.#waiting.values()) answer({ error: { message: 'the context is gone: it crashed' } })
       if (message.id === undefined) for (const hear of this.#events) hear(message.method ?? '', message.params ?? {})
       else this.#waiting.get(message.id)?.(message as object)
     })
@@ -64,7 +69,7 @@ export class Browser {
     const { targetId } = targetInfos.find(({ type }) => type === 'page')!
     const attached = (await browser.send('Target.attachToTarget', { targetId, flatten: true })) as { sessionId: string }
     browser.#session = attached.sessionId
-    for (const domain of ['Page', 'Runtime', 'Network', 'Log']) await browser.send(`${domain}.enable`)
+    for (const domain of ['Page', 'Runtime', 'Network', 'Log', 'Inspector']) await browser.send(`${domain}.enable`)
     return browser
   }
 
@@ -73,7 +78,9 @@ export class Browser {
     const { promise, resolve } = Promise.withResolvers<{ result?: unknown; error?: { message: string } }>()
     this.#waiting.set(id, resolve)
     this.#socket.send(JSON.stringify({ id, method, params, ...(this.#session && { sessionId: this.#session }) }))
+    const late = setTimeout(() => resolve({ error: { message: 'the context is gone: no answer' } }), ANSWER_MS)
     const { result, error } = await promise
+    clearTimeout(late)
     this.#waiting.delete(id)
     if (error) throw new Error(`${method}: ${error.message}`)
     return result

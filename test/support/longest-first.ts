@@ -34,7 +34,7 @@ const LONGEST = [
   'integration/cli/run-options',
   'crash/db/database-commit',
   'integration/plugins/tabs',
-  'integration/house/readme',
+  'integration/house/docs',
   'integration/pages/index-files',
   'crash/runner/kill',
 ]

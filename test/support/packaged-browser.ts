@@ -1,7 +1,7 @@
 import { existsSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Browser, unpackBrowser } from '../../src/plugins/base/browser/packaged.ts'
+import { type Browser, unpackBrowser } from '../../src/browse/browser/packaged.ts'
 import { ROOT } from './program.ts'
 
 const PACKAGE = join(ROOT, 'node_modules', '@sparticuz', 'chromium')

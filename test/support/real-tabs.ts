@@ -2,10 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { launchBrowser, type RunningBrowser } from '../../src/plugins/base/browser/launch.ts'
-import type { Dress } from '../../src/plugins/base/browser/persona.ts'
-import { Tab } from '../../src/plugins/base/browser/tab.ts'
-import { type Visited, visitPage } from '../../src/plugins/base/browser/visit-page.ts'
+import { launchBrowser } from '../../src/browse/browser/launch.ts'
+import type { RunningBrowser } from '../../src/browse/browser/start-browser.ts'
+import { Tab } from '../../src/browse/browser/tab.ts'
+import type { TabSetup } from '../../src/browse/browser/tab-setup.ts'
+import { type Visited, visitPage } from '../../src/browse/browser/visit-page.ts'
 import { packagedBrowser } from './packaged-browser.ts'
 
 /** A page may take so long to come to rest. */
@@ -38,7 +39,7 @@ export class RealTabs {
     return new RealTabs(folder, browser)
   }
 
-  async empty(env: Readonly<Record<string, string>> = {}, dress: Dress = UNDRESSED): Promise<Tab> {
+  async empty(env: Readonly<Record<string, string>> = {}, dress: TabSetup = UNDRESSED): Promise<Tab> {
     return await Tab.open(this.#browser.relay.endpoint, env, dress)
   }
 
@@ -46,7 +47,7 @@ export class RealTabs {
   async visit(
     url: string,
     env: Readonly<Record<string, string>> = {},
-    { isLoggedIn = false, dress = UNDRESSED as Dress } = {},
+    { isLoggedIn = false, dress = UNDRESSED as TabSetup } = {},
   ): Promise<Tab> {
     const tab = await this.empty(env, dress)
     await visitPage(tab, url, env, 60_000, isLoggedIn)

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { personasIn } from '../../base/persona/files.ts'
+import { personasIn } from '../../browse/persona/files.ts'
 import { writeBackup } from '../../db/backup/write-backup.ts'
 import { noteBackup } from '../../db/last-backup.ts'
 import type { Archive } from '../archive.ts'

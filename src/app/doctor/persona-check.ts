@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { personaFiles, personasIn } from '../../base/persona/files.ts'
-import { hasLogins } from '../../base/persona/has-logins.ts'
 import { many } from '../../base/words.ts'
+import { hasLogins } from '../../browse/persona/credentials.ts'
+import { personaFiles, personasIn } from '../../browse/persona/files.ts'
 import { allPersonas } from '../personas/record.ts'
 import { type Check, type Examined, type Finding, green, yellow } from './check.ts'
 

@@ -70,7 +70,7 @@ async function browser(asked: Examined): Promise<Finding> {
     const built = await builtAt(join(packaged.root, 'bin'))
     return aged(`${packaged.version}, packaged${sandbox}`, built, new Date(), `npm install ${PACKAGED_BROWSER}@latest`)
   }
-  if (!plugins.some((plugin) => plugin.name === 'chrome' && isEnabled(plugin, texts)))
+  if (!plugins.some((plugin) => plugin.meaning.browser && isEnabled(plugin, texts)))
     return green('none; no plugin here needs one')
   const other = BROWSERS.map((name) => findProgram(name, texts['PATH'])).find((found) => found !== undefined)
   return yellow(

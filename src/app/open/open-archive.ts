@@ -14,6 +14,7 @@ import { type Behind, Door, databaseWaitMs } from './door.ts'
 import type { OpenEvent } from './events.ts'
 import { giveUp, leaveTime } from './give-up.ts'
 import { COMMAND_CONNECTION, isLed, leaveUntaken, ledHome, likelyDatabase } from './led-home.ts'
+import { leavingAlone, takingOver } from './older-runner.ts'
 import { patience } from './patience.ts'
 
 /** Work in progress is worth a longer wait than work that is about to begin: at least this long. */
@@ -61,6 +62,8 @@ export interface OpenInput {
   readonly waitMs?: number
   /** For a few statements at once: while a runner leads, this needs no lock. */
   readonly isBrief?: boolean
+  /** Takes over from a runner of an older program, where the schema must change; so long it may take to drain. */
+  readonly handoffGraceMs?: number
 }
 
 /**
@@ -69,7 +72,7 @@ export interface OpenInput {
  */
 export async function openArchive(
   configured: Configured,
-  { create, connection = COMMAND_CONNECTION, waitMs, isBrief = false }: OpenInput,
+  { create, connection = COMMAND_CONNECTION, waitMs, isBrief = false, handoffGraceMs }: OpenInput,
   call: Call<OpenEvent> = {},
 ): Promise<Archive> {
   const { settings, known } = configured
@@ -133,7 +136,11 @@ export async function openArchive(
         : openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
     db = open
     const home = await door.connect(server, async () => {
-      const applied = await migrate(open, server.url, tell, believeOlder(known, dataDir))
+      const applied = await migrate(open, server.url, {
+        tell,
+        settle: believeOlder(known, dataDir),
+        makeWay: handoffGraceMs === undefined ? leavingAlone : takingOver(dataDir, handoffGraceMs),
+      })
       if (applied.includes('init')) {
         if (server.kind === 'external') tell({ event: 'database made' })
       } else if (applied.length > 0) tell({ event: 'schema changed', applied })

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Cookie, merged, sameSiteOf } from '../../base/persona/cookie.ts'
-import type { OriginStorage } from '../../base/persona/storage.ts'
-import type { Cdp } from '../../plugins/base/browser/cdp.ts'
+import type { Cdp } from '../../browse/browser/cdp.ts'
+import { type Cookie, merged, sameSiteOf } from '../../browse/persona/cookie.ts'
+import type { OriginStorage } from '../../browse/persona/storage.ts'
 
-export { setCookies } from '../../plugins/base/browser/persona.ts'
+export { setCookies } from '../../browse/browser/persona.ts'
 
 /** A page that shows a dialog, or is busy, does not answer. */
 const ANSWER_MS = 2_000

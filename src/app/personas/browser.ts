@@ -1,30 +1,24 @@
-import { spawn } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
-import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { AddressFilter } from '../../base/address-filter.ts'
 import { ENVIRONMENT, type Texts } from '../../base/config.ts'
-import { AppError, messageOf } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { makeShortFolder, shortFolderOf } from '../../base/short-folder.ts'
+import { Cdp } from '../../browse/browser/cdp.ts'
+import { findBrowser, NO_BROWSER_FOUND } from '../../browse/browser/find-browser.ts'
+import { endBrowser } from '../../browse/browser/guard.ts'
+import { hostRules } from '../../browse/browser/host-rules.ts'
+import { languagesIn } from '../../browse/browser/languages.ts'
+import { explainNavigation } from '../../browse/browser/net-error.ts'
+import { type RunningBrowser, startBrowser } from '../../browse/browser/start-browser.ts'
+import { AddressFilter } from '../../browse/network/address-filter.ts'
 import { isForEveryHook } from '../../hooks/environment.ts'
-import { Cdp } from '../../plugins/base/browser/cdp.ts'
-import { findBrowser, NO_BROWSER_FOUND } from '../../plugins/base/browser/find-browser.ts'
-import { endBrowser } from '../../plugins/base/browser/guard.ts'
-import { hostRules } from '../../plugins/base/browser/host-rules.ts'
-import { languagesIn } from '../../plugins/base/browser/languages.ts'
-import { asSandboxed, NO_SANDBOX } from '../../plugins/base/browser/launch.ts'
-import { explainNavigation } from '../../plugins/base/browser/net-error.ts'
-import type { Browser } from '../../plugins/base/browser/packaged.ts'
-import { Relay } from '../../plugins/base/browser/relay.ts'
-import { memoryArguments } from '../../plugins/base/browser/shared-memory.ts'
 
 /** Browsers that can open a window, by their names in PATH. */
 const WITH_WINDOW = ['google-chrome', 'google-chrome-stable', 'chromium', 'chromium-browser']
-const START_MS = 30_000
+const PORT_MS = 30_000
 const END_MS = 5_000
 const LOAD_MS = 15_000
-const LAST_WORDS = 4_000
 
 /** A browser that a person uses. */
 export interface OwnBrowser {
@@ -41,19 +35,43 @@ export function hasDisplay(env: Texts): boolean {
 }
 
 /**
- * Starts a browser with this profile. It ends with us, however that happens: its pipe breaks then. Throws AppError when
- * there is none, or it does not start.
+ * Starts a browser with this profile. It ends with us, however that happens.
  * @param shown in a window, which the packaged browser does not have; else without one
  */
-export async function startBrowser(env: Texts, profile: string, shown: boolean): Promise<OwnBrowser> {
-  const named = shown && !env['CHROME_BINARY'] ? WITH_WINDOW.find((name) => findProgram(name, env['PATH'])) : undefined
-  const browser = await findBrowser(named === undefined ? env : { ...env, CHROME_BINARY: named })
+export async function openBrowser(settings: Texts, profile: string, shown: boolean): Promise<OwnBrowser> {
+  const named =
+    shown && !settings['CHROME_BINARY'] ? WITH_WINDOW.find((name) => findProgram(name, settings['PATH'])) : undefined
+  const browser = await findBrowser(named === undefined ? settings : { ...settings, CHROME_BINARY: named })
   if (!browser) throw new AppError(NO_BROWSER_FOUND)
   mkdirSync(profile, { recursive: true, mode: 0o700 })
-  const args = argumentsOf(env, profile, shown)
-  return await asSandboxed(env, (why) =>
-    start(browser, why === undefined ? args : ['--no-sandbox', ...args], profile, shown),
-  )
+  const short = makeShortFolder(shortFolderOf(profile), "the browser's socket")
+  const remove = () => rmSync(short, { recursive: true, force: true, maxRetries: 5 })
+  const [args, env] = [argumentsOf(settings, shown), surroundings()]
+  const hint = shown ? { hint: 'without a window: archivebox-ts persona login --remote NAME URL' } : {}
+  const how = { browser, folder: profile, profile, short, settings, env, args, isApart: true }
+  const running = await startBrowser(how).catch((error: unknown) => {
+    remove()
+    throw error instanceof AppError ? new AppError(error.message, hint) : error
+  })
+  const ended = running.ended.then(remove)
+  try {
+    const late = sleep(PORT_MS, undefined, { ref: false })
+    const address = shown ? undefined : await Promise.race([running.address, late])
+    if (!shown && address === undefined) throw new AppError('the browser did not start: it opened no port')
+    const cdp = await Cdp.connect(running.relay.endpoint)
+    return { cdp, address, ended, close: () => closed(running, cdp, ended) }
+  } catch (error) {
+    endBrowser(running)
+    throw error
+  }
+}
+
+async function closed(running: RunningBrowser, cdp: Cdp, ended: Promise<void>): Promise<void> {
+  const late = setTimeout(() => endBrowser(running), END_MS)
+  cdp.send('Browser.close').catch(() => {}) // One that is frozen does not answer.
+  await ended
+  clearTimeout(late)
+  cdp.close()
 }
 
 /**
@@ -75,83 +93,17 @@ export async function openPage({ cdp }: OwnBrowser, url: string, signal: AbortSi
   await Promise.race([there, sleep(LOAD_MS, undefined, { ref: false, signal }).catch(() => {})])
 }
 
-function argumentsOf(env: Texts, profile: string, shown: boolean): string[] {
-  const languages = languagesIn(env['CHROME_LANGUAGE'])
+function argumentsOf(settings: Texts, shown: boolean): string[] {
+  const languages = languagesIn(settings['CHROME_LANGUAGE'])
   return [
-    ...['--remote-debugging-pipe', `--user-data-dir=${profile}`, '--no-first-run', '--no-default-browser-check'],
     ...['--password-store=basic', '--disable-features=Translate'],
-    ...memoryArguments(),
     ...(shown ? [] : ['--headless=new', '--remote-debugging-port=0', '--window-size=1280,900', '--disable-gpu']),
-    ...(env['CHROME_USER_AGENT'] ? [`--user-agent=${env['CHROME_USER_AGENT']}`] : []),
+    ...(settings['CHROME_USER_AGENT'] ? [`--user-agent=${settings['CHROME_USER_AGENT']}`] : []),
     ...(languages.length > 0 ? [`--lang=${languages[0]}`, `--accept-lang=${languages.join(',')}`] : []),
-    ...hostRules(AddressFilter.from(env), []),
+    ...hostRules(AddressFilter.from(settings), []),
     'about:blank',
   ]
 }
 
-async function start(browser: Browser, args: readonly string[], profile: string, shown: boolean): Promise<OwnBrowser> {
-  const sockets = makeShortFolder(shortFolderOf(profile), "the browser's socket")
-  const child = spawn(browser.program, args, {
-    env: { ...surroundings(), ...browser.env },
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
-    detached: true, // A Ctrl-C on the terminal is for us.
-  })
-  const ended = new Promise<void>((resolve) => child.once('error', () => resolve()).once('close', () => resolve()))
-  const [, , , toBrowser, fromBrowser] = child.stdio
-  const pipe = { toBrowser: toBrowser as Writable, fromBrowser: fromBrowser as Readable }
-  const relay = await Relay.open(pipe, sockets).catch((error: unknown) => {
-    child.kill('SIGKILL')
-    throw error
-  })
-  let hasLeft = false
-  // Once: later, another one may have been started without a sandbox, whose sockets are there, too.
-  const left = () => {
-    if (hasLeft) return
-    hasLeft = true
-    relay.close()
-    rmSync(sockets, { recursive: true, force: true })
-  }
-  void ended.then(left)
-  let words = ''
-  const address = Promise.withResolvers<string | undefined>()
-  const failed = Promise.withResolvers<never>()
-  const fail = (why: string) => {
-    const hint = shown ? { hint: 'to log in without a window: archivebox-ts persona login --remote NAME URL' } : {}
-    failed.reject(new AppError(`the browser did not start: ${why} (${browser.program})`, hint))
-  }
-  failed.promise.catch(() => {}) // It may end long after its start.
-  child.once('error', (error) => fail(messageOf(error))).once('exit', () => fail(tellingLine(words)))
-  child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
-    words = (words + piece).slice(-LAST_WORDS)
-    const found = /DevTools listening on ws:\/\/([^/]+)/.exec(words)?.[1]
-    if (found !== undefined) address.resolve(found)
-  })
-  if (shown) address.resolve(undefined)
-  setTimeout(() => fail(`not within ${START_MS / 1000} s`), START_MS).unref()
-  try {
-    await Promise.race([Promise.all([relay.answer(), address.promise]), failed.promise])
-    const cdp = await Cdp.connect(relay.endpoint)
-    const close = async () => {
-      const late = setTimeout(() => endBrowser({ process: child }), END_MS)
-      cdp.send('Browser.close').catch(() => {}) // One that is frozen does not answer.
-      await ended
-      clearTimeout(late)
-      cdp.close()
-    }
-    return { cdp, address: await address.promise, ended, close }
-  } catch (error) {
-    child.kill('SIGKILL')
-    left()
-    throw error
-  }
-}
-
 /** Locale, display and the like; nothing of ours. */
 const surroundings = () => Object.fromEntries(Object.entries(ENVIRONMENT).filter(([name]) => isForEveryHook(name, [])))
-
-/** The line that gives the reason: after a missing sandbox a stack follows. */
-function tellingLine(words: string): string {
-  const lines = words.trim().split('\n')
-  const telling = lines.find((line) => NO_SANDBOX.test(line)) ?? lines.at(-1)
-  return telling?.replace(/^\[[^\]]*\]\s*/, '') || 'it printed nothing'
-}

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { strongest, type Texts } from '../../base/config.ts'
-import type { Persona } from '../../base/persona/persona.ts'
+import type { Persona } from '../../browse/persona/persona.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { resolvedTexts } from '../../hooks/resolved.ts'
 import type { Configured } from '../archive.ts'
@@ -9,7 +9,7 @@ import type { Configured } from '../archive.ts'
 export function personaEnvironment(configured: Configured, { name, settings, files }: Persona): Texts {
   const { texts, plugins } = crawlSettings(configured.dataDir, configured.settings)
   const all = strongest(settings, texts)
-  const declared = resolvedTexts(plugins.find((plugin) => plugin.name === 'chrome')?.declares ?? [], all, {}, false)
+  const declared = resolvedTexts(plugins.find(({ meaning }) => meaning.browser)?.declares ?? [], all, {}, false)
   const persona = { ACTIVE_PERSONA: name, PERSONAS_DIR: dirname(files.folder), COOKIES_FILE: undefined }
   return { ...all, ...declared, ...persona, DATA_DIR: configured.dataDir }
 }

@@ -2,8 +2,8 @@ import type { Texts } from '../../base/config.ts'
 import { UsageError } from '../../base/errors.ts'
 import { personaName } from '../../base/kinds.ts'
 import { closest } from '../../base/near-miss.ts'
-import { personasIn } from '../../base/persona/files.ts'
-import { type Persona, readPersona } from '../../base/persona/persona.ts'
+import { personasIn } from '../../browse/persona/files.ts'
+import { type Persona, readPersona } from '../../browse/persona/persona.ts'
 import type { Configured } from '../archive.ts'
 
 /** The persona of this name. Throws UsageError when there is none. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../base/errors.ts'
-import { type Cookie, merged } from '../../base/persona/cookie.ts'
-import { readPersona } from '../../base/persona/persona.ts'
-import { mergedStorage } from '../../base/persona/storage.ts'
+import { type Cookie, merged } from '../../browse/persona/cookie.ts'
+import { readPersona } from '../../browse/persona/persona.ts'
+import { mergedStorage } from '../../browse/persona/storage.ts'
 import type { Configured } from '../archive.ts'
 import type { Call } from '../call.ts'
-import { hasDisplay, type OwnBrowser, openPage, startBrowser } from './browser.ts'
+import { hasDisplay, type OwnBrowser, openBrowser, openPage } from './browser.ts'
 import { type BrowserLogins, loginsOf, setCookies } from './browser-logins.ts'
 import { findOrMake, type PersonaMade } from './change.ts'
 import { personaEnvironment } from './environment.ts'
@@ -48,7 +48,7 @@ export async function login(
 ): Promise<BrowserLogins> {
   const persona = await findOrMake(personas, name, tell ? { tell } : {})
   const env = personaEnvironment(configured, persona)
-  const browser = await startBrowser(env, persona.files.profile, !isRemote && hasDisplay(env))
+  const browser = await openBrowser(env, persona.files.profile, !isRemote && hasDisplay(env))
   try {
     const refused = await setCookies(browser.cdp, persona.cookies)
     await openPage(browser, url, signal)

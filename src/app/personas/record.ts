@@ -1,7 +1,7 @@
 import { UsageError } from '../../base/errors.ts'
-import { isExpired } from '../../base/persona/cookie.ts'
-import { personasIn } from '../../base/persona/files.ts'
-import { type Persona, readPersona } from '../../base/persona/persona.ts'
+import { isExpired } from '../../browse/persona/cookie.ts'
+import { personasIn } from '../../browse/persona/files.ts'
+import { type Persona, readPersona } from '../../browse/persona/persona.ts'
 
 /** A persona as users and programs see it: without the values of cookies and headers. */
 export type PersonaRecord = ReturnType<typeof personaRecord>

@@ -1,8 +1,8 @@
-import type { Cookie } from '../../base/persona/cookie.ts'
-import { formatCookiesTxt } from '../../base/persona/cookies-txt.ts'
-import type { Persona } from '../../base/persona/persona.ts'
-import { mergedStorage, type OriginStorage } from '../../base/persona/storage.ts'
 import { replaceFile } from '../../base/replace-file.ts'
+import type { Cookie } from '../../browse/persona/cookie.ts'
+import { formatCookiesTxt } from '../../browse/persona/cookies-txt.ts'
+import type { Persona } from '../../browse/persona/persona.ts'
+import { mergedStorage, type OriginStorage } from '../../browse/persona/storage.ts'
 
 /** Writes a persona's cookies, and the storage of these origins; that of other known origins stays. */
 export function saveLogins(

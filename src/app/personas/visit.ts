@@ -4,17 +4,18 @@ import { join } from 'node:path'
 import { type Texts, timeoutOf } from '../../base/config.ts'
 import { flag } from '../../base/kinds.ts'
 import { makeShortFolder, shortFolderOf } from '../../base/short-folder.ts'
-import { readBody } from '../../plugins/base/body.ts'
-import { browserNetwork } from '../../plugins/base/browser/browser-network.ts'
-import { findBrowser } from '../../plugins/base/browser/find-browser.ts'
-import { endBrowser } from '../../plugins/base/browser/guard.ts'
-import { launchBrowser } from '../../plugins/base/browser/launch.ts'
-import type { Browser } from '../../plugins/base/browser/packaged.ts'
-import { personaDress } from '../../plugins/base/browser/persona.ts'
-import { Tab } from '../../plugins/base/browser/tab.ts'
-import { visitPage } from '../../plugins/base/browser/visit-page.ts'
-import { get } from '../../plugins/base/fetch.ts'
-import { scanHtml } from '../../plugins/base/scan-html.ts'
+import { browserNetwork } from '../../browse/browser/browser-network.ts'
+import { findBrowser } from '../../browse/browser/find-browser.ts'
+import { endBrowser } from '../../browse/browser/guard.ts'
+import { inPage } from '../../browse/browser/in-page.ts'
+import { launchBrowser } from '../../browse/browser/launch.ts'
+import type { Browser } from '../../browse/browser/packaged.ts'
+import { personaDress } from '../../browse/browser/persona.ts'
+import { Tab } from '../../browse/browser/tab.ts'
+import { visitPage } from '../../browse/browser/visit-page.ts'
+import { scanHtml } from '../../browse/html/scan-html.ts'
+import { readBody } from '../../browse/http/body.ts'
+import { get } from '../../browse/http/fetch.ts'
 
 /** What a page shows to a persona. */
 export interface Seen {
@@ -47,7 +48,7 @@ async function byBrowser(browser: Browser, env: Texts, url: string, say: (line: 
     try {
       const tab = await Tab.open(running.relay.endpoint, env, dress)
       const { final_url, http_status } = await visitPage(tab, url, env, timeoutOf(undefined, env) * 1000, true)
-      const hasField = await tab.evaluate<boolean>(HAS_PASSWORD_FIELD)
+      const hasField = await tab.evaluate<boolean>(inPage('has-password-field'))
       return { url: final_url, http_status, has_password_field: hasField, by: 'browser' }
     } finally {
       endBrowser(running)
@@ -58,18 +59,6 @@ async function byBrowser(browser: Browser, env: Texts, url: string, say: (line: 
     for (const each of [folder, sockets]) rmSync(each, { recursive: true, force: true, maxRetries: 5 })
   }
 }
-
-/** In the page, its shadow roots, and its frames of the same site. */
-const HAS_PASSWORD_FIELD = `(() => {
-  const inside = (frame) => { try { return frame.contentDocument } catch { return null } }
-  const has = (root) =>
-    root.querySelector('input[type=password i]') !== null ||
-    [...root.querySelectorAll('*')].some((one) => {
-      const within = one.shadowRoot ?? (/^i?frame$/i.test(one.tagName) ? inside(one) : null)
-      return within !== null && has(within)
-    })
-  return has(document)
-})()`
 
 async function byHttp(env: Texts, url: string): Promise<Seen> {
   const signal = AbortSignal.timeout(timeoutOf(undefined, env) * 1000)

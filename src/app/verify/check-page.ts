@@ -58,9 +58,9 @@ function check(dataDir: string, page: RecordedPage, quick: boolean): Checked {
   for (const name of PAGES) if (!found.beside.has(name)) say('no page', name, 'the page that shows it is missing')
   let bytes = 0
   let hashed = 0
-  if (!quick && right.includes('hashes/hashes.json')) {
+  if (!quick && page.hashes !== undefined && right.includes(page.hashes)) {
     const buffer = Buffer.allocUnsafe(READ_BYTES)
-    const hashes = hashesIn(join(dir, 'hashes/hashes.json'))
+    const hashes = hashesIn(join(dir, page.hashes))
     for (const path of right) {
       const expected = own(page.files, path)!.hashed ? hashes.get(path) : undefined
       if (expected === undefined) continue

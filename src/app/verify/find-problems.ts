@@ -1,4 +1,5 @@
 import type { Home } from '../../db/home.ts'
+import { meaningsIn } from '../../db/meanings.ts'
 import { type RecordedPage, recordedPage, recordedPages } from '../../db/recorded-files.ts'
 import type { Call } from '../call.ts'
 import { checkPage, type Problem } from './check-page.ts'
@@ -63,7 +64,7 @@ export async function* findProblems(
   try {
     for (let after = FIRST; ; ) {
       over.throwIfAborted()
-      const pages = await recordedPages(home.db, after, BATCH)
+      const pages = await recordedPages(home.db, await meaningsIn(home.db), after, BATCH)
       if (pages.length === 0) break
       after = pages.at(-1)!.id
       const work = check(pages)
@@ -82,6 +83,6 @@ export async function* findProblems(
 
 /** The problems of a page by its current rows: it may be in work again, or have changed since it was checked. */
 export async function problemsNow({ db, dataDir }: Home, id: string, quick: boolean): Promise<readonly Problem[]> {
-  const now = await recordedPage(db, id)
+  const now = await recordedPage(db, await meaningsIn(db), id)
   return now ? checkPage(dataDir, now, quick).problems : []
 }

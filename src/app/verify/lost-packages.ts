@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CRAWL_WACZ } from '../../base/wacz/crawl-wacz.ts'
+import { CRAWL_WACZ } from '../../base/crawl-wacz.ts'
 import type { Problem } from './check-page.ts'
 import { foldersBelow } from './stray-folders.ts'
 

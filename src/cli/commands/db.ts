@@ -1,9 +1,10 @@
 import { databaseStatus } from '../../app/database/database-status.ts'
 import { believeOlder } from '../../app/open/believe-older.ts'
+import { leavingAlone } from '../../app/open/older-runner.ts'
 import { openDataDir } from '../../base/data-dir.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
 import { keepServer, serverStatus, stopServer, urlOf } from '../../db/embedded/server.ts'
-import { migrate, migrations, newestSchema, refuseNewerSchema } from '../../db/migrate.ts'
+import { type Migrating, migrate, migrations, newestSchema, refuseNewerSchema } from '../../db/migrate.ts'
 import { maskPassword } from '../../db/trouble.ts'
 import { withBareDatabase } from '../home.ts'
 import { interruptible } from '../interrupts.ts'
@@ -25,11 +26,17 @@ export async function dbUrl(options: GlobalOptions): Promise<void> {
 export async function dbStart(options: GlobalOptions): Promise<void> {
   refuseExternal(options, 'start')
   await withBareDatabase(options, 'never', async ({ db, url, dataDir, wasUp }) => {
-    await migrate(db, url, sayMeanwhile, believeOlder(options.known, dataDir))
+    await migrate(db, url, migrating(options, dataDir))
     keepServer(dataDir)
     terminal.say(`${wasUp ? 'it was running already' : 'started'}; it stays up until archivebox-ts db stop`)
   })
 }
+
+const migrating = ({ known }: GlobalOptions, dataDir: string): Migrating => ({
+  tell: sayMeanwhile,
+  settle: believeOlder(known, dataDir),
+  makeWay: leavingAlone,
+})
 
 /** `db stop`: stops the embedded server. */
 export async function dbStop(options: GlobalOptions, { force }: { force?: boolean }): Promise<void> {
@@ -54,7 +61,7 @@ export async function dbMigrate(options: GlobalOptions, { dryRun }: { dryRun?: b
     const from = await refuseNewerSchema(db)
     const names = dryRun
       ? migrations().flatMap(({ version, name }) => (version > from ? [name] : []))
-      : await migrate(db, url, sayMeanwhile, believeOlder(options.known, dataDir))
+      : await migrate(db, url, migrating(options, dataDir))
     const to = newestSchema()
     if (wantsJson(options)) printRecord({ from, to, applied: dryRun ? [] : names, missing: dryRun ? names : [] })
     if (names.length === 0) return terminal.say(`the schema is up to date: version ${from}`)

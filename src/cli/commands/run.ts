@@ -57,6 +57,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
   const open = await openHome(options, 'if-empty', {
     connection: runnerConnection(id),
     waitMs: databaseWaitMs(options.settings, 'run'),
+    ...(!verb.standby && { handoffGraceMs: graceMs(verb.handoffGrace) }),
   })
   const { home, settings } = open
   const toLogFile = atLeast(settings.config.LOG_LEVEL, toFile(runnerLog(home.dataDir)))

@@ -15,6 +15,7 @@ import type { Asked } from '../settings.ts'
 import { spawnRun } from '../spawn-run.ts'
 import { heedNohup, stopWithWrapper } from '../stop-with-wrapper.ts'
 import { logLevel, printRecord, terminal, terminalSink } from '../terminal.ts'
+import { HANDOFF_GRACE } from '../verbs/run.ts'
 import type { ServerVerbOptions } from '../verbs/server.ts'
 
 const CONNECTIONS = 4
@@ -42,6 +43,7 @@ export async function serverVerb(
   stopWithWrapper()
   const open = await openHome(options, 'if-empty', {
     connection: { name: applicationName('server'), connections: CONNECTIONS, statementMs: STATEMENT_MS },
+    ...(verb.runner && { handoffGraceMs: Number(HANDOFF_GRACE) * 1_000 }),
   })
   const { home } = open
   const toLogFile = toFile(join(home.dataDir, 'logs', 'server.log'))

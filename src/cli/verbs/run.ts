@@ -4,6 +4,9 @@ import type { RunVerbOptions } from '../commands/run.ts'
 import type { Asking } from '../settings.ts'
 import { collect, verb } from '../verb.ts'
 
+/** Seconds that an older runner has to hand over, unless somebody says otherwise. */
+export const HANDOFF_GRACE = '10'
+
 /** `run`. */
 export function registerRun(root: Command, asked: Asking): void {
   verb(root, 'run', 'be the runner: work on what is queued, until Ctrl-C', [
@@ -20,7 +23,7 @@ export function registerRun(root: Command, asked: Asking): void {
     .option('--crawl-id <id>', 'work on this crawl only')
     .option('--standby', 'do not take over: wait until no other runner is left, then lead')
     .option('--stay', 'when a newer runner takes over, stand by instead of exiting; lead again when it is gone')
-    .option('--handoff-grace <seconds>', 'how long an older runner may take to exit before it is killed', '10')
+    .option('--handoff-grace <seconds>', 'how long an older runner may take to exit before it is killed', HANDOFF_GRACE)
     .option('--snapshot-id <id>', 'work on this snapshot only')
     .option('--run-for <seconds>', 'exit after this long: running hooks finish, everything else stays queued')
     .option('--concurrency <n>', 'archive this many pages at once, over all crawls')

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { CRAWL_WACZ } from '../../base/wacz/crawl-wacz.ts'
+import { CRAWL_WACZ } from '../../base/crawl-wacz.ts'
 import { crawlProgress } from '../../db/crawl-progress.ts'
 import { crawlFacts } from '../../db/crawl-summaries.ts'
 import { type CrawlRow, crawlById } from '../../db/crawls.ts'

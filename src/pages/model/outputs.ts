@@ -82,9 +82,12 @@ export function cardsOf<T extends Output>(outputs: readonly T[]): T[] {
     (output, at) =>
       output.group === 'picture' || output.group === 'media' || (output.group !== 'data' && isFirst(output, at)),
   )
-  const replay = outputs.filter(({ plugin }) => plugin === 'wacz')
-  return [...copies.slice(0, MOST_CARDS - replay.length), ...replay]
+  const replay = outputs.filter(isPackage)
+  return [...copies.filter((output) => !isPackage(output)).slice(0, MOST_CARDS - replay.length), ...replay]
 }
+
+/** Is it a recording of the page in one file, which is replayed? */
+export const isPackage = ({ path }: Pick<Output, 'path'>): boolean => /\.wacz$/i.test(path)
 
 function outputOf({ plugin, output, files, parts }: Plugin, makes: Makes): Output {
   const entries = Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))

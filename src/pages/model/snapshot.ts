@@ -40,6 +40,8 @@ export interface SnapshotPage extends Kept {
   readonly isCopied: boolean
   /** Its outputs, the best first. */
   readonly outputs: readonly Output[]
+  /** The file with the hashes of these, in the folder of the page; undefined: none were made. */
+  readonly hashes: string | undefined
   /** In the order of their hooks; attempts of one hook one after the other. */
   readonly results: readonly SnapshotPageResult[]
 }
@@ -116,6 +118,10 @@ export function snapshotPageOf({ dataDir }: Pick<Home, 'dataDir'>, rows: Snapsho
       results.map((row) => ({ ...row, output: row.output_str, files: row.output_files })),
       rows.meanings,
     ),
+    hashes: rows.meanings
+      .with('hashes')
+      .filter(([plugin, file]) => results.some((row) => row.plugin === plugin && Object.hasOwn(row.output_files, file)))
+      .map(([plugin, file]) => `${plugin}/${file}`)[0],
     results: results.map((row) => ({
       plugin: row.plugin,
       hookName: row.hook_name,

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // The page as a screen reader knows it: the browser's accessibility tree.
-import { capture } from '../base/browser/with-tab.ts'
-import { writeWhole } from '../base/files.ts'
+import { writeWhole } from '../../base/whole-file.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
+import { capture } from '../base/with-tab.ts'
 
 export default defineHook(import.meta, {
   plugin: 'accessibility',

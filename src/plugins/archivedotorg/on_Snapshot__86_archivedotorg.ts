@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 // Asks the Wayback Machine for a copy of its own.
+import { text } from '../../base/env-settings.ts'
 import { AppError } from '../../base/errors.ts'
-import { isPrivateName } from '../../base/private-host.ts'
 import { hasUrlSecrets } from '../../base/url-secrets.ts'
-import { statusLine } from '../base/fetch.ts'
-import { writeWhole } from '../base/files.ts'
-import { type Followed, follow } from '../base/follow.ts'
+import { writeWhole } from '../../base/whole-file.ts'
+import { statusLine } from '../../browse/http/fetch.ts'
+import { type Followed, follow } from '../../browse/http/follow.ts'
+import { isPrivateName } from '../../browse/network/private-host.ts'
 import { defineHook, later, noResults, skipped, succeeded } from '../base/hook.ts'
-import { text } from '../base/settings.ts'
 
 const ARCHIVE = 'https://web.archive.org'
 /** Upstream's name. */

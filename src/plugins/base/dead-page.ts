@@ -1,5 +1,5 @@
-import type { HookContext } from './contract.ts'
-import { hasEnded } from './page-request.ts'
+import { hasEnded } from '../../browse/http/page-request.ts'
+import type { HookContext } from '../../hooks/contract.ts'
 import { readSibling, siblingRan, TRUNCATED_PAGE } from './siblings.ts'
 
 /**

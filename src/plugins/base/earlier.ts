@@ -1,23 +1,10 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from '../../base/env-settings.ts'
 import { userAgent } from '../../base/user-agent.ts'
-import type { HookContext } from './contract.ts'
-import { text } from './settings.ts'
+import type { Earlier } from '../../browse/http/answer.ts'
+import type { HookContext } from '../../hooks/contract.ts'
 import { savedFileIn } from './siblings.ts'
-
-/** An earlier copy of the page that the server may say is still the same. */
-export interface Earlier {
-  /** What was asked for in the end, after redirects. */
-  readonly finalUrl: string
-  /** The headers of the answer, without those about how its body was sent. */
-  readonly headers: Readonly<Record<string, string>>
-  /** The headers by which the server is asked for something else only (RFC 9110, 13.1). */
-  readonly conditions: Readonly<Record<string, string>>
-  /** Its decoded body. */
-  readonly file: string
-  /** When the server last sent it. */
-  readonly since: string
-}
 
 /** How a body was sent, which is not how it lies in a file. */
 const SENT = new Set(['content-encoding', 'content-length', 'transfer-encoding', 'connection', 'keep-alive'])

@@ -1,11 +1,16 @@
 import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { startDeadline } from '../../base/deadline.ts'
+import { flag, sizeText, timeoutSeconds } from '../../base/env-settings.ts'
 import { AppError, codeOf, messageOf } from '../../base/errors.ts'
-import type { Answer } from './answer.ts'
-import type { HookContext, HookModule, HookResult } from './contract.ts'
-import { startDeadline } from './deadline.ts'
+import type { Answer } from '../../browse/http/answer.ts'
+import type { HookContext, HookModule, HookResult } from '../../hooks/contract.ts'
+import { earlierCopy } from './earlier.ts'
 import { runAsProgram } from './program.ts'
-import { flag, sizeText, timeoutSeconds } from './settings.ts'
+
+/** The plugin for which all that a visit receives is recorded, from its first request on. */
+const RECORDER = 'warc'
 
 export interface HookDefinition {
   /** Name of the plugin and of its output directory; `<PLUGIN>_ENABLED` and `<PLUGIN>_TIMEOUT` follow from it. */
@@ -51,6 +56,7 @@ async function guardedRun(definition: HookDefinition, context: HookContext): Pro
   let answer: { readonly http_status: number; readonly retry_after?: number } | undefined
   const withStatus = (result: HookResult): HookResult =>
     answer === undefined ? result : { ...result, json: { ...(result.json ?? {}), ...answer } }
+  if (context.visit?.includes(RECORDER)) context.visit.recordInto ??= join(context.outputDir, '..', RECORDER)
   try {
     if (!flag(context.env, `${prefix}_ENABLED`, true)) return skipped(`${prefix}_ENABLED=False`)
     if (!definition.anyUrl && !/^https?:/i.test(context.url)) return noResults('unsupported input URL')
@@ -64,6 +70,7 @@ async function guardedRun(definition: HookDefinition, context: HookContext): Pro
         env: context.env,
         signal: deadline.signal,
         visit: context.visit,
+        earlier: () => earlierCopy(context),
         onEnd: (closer) => (context.visit ? context.visit.onClose(closer) : closers.push(closer)),
         spend: (ms) => deadline.spend(ms),
         emit: (record) => context.emit(record),

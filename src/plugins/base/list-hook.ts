@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs'
+import { count } from '../../base/env-settings.ts'
+import { writeWhole } from '../../base/whole-file.ts'
+import { parseContentType } from '../../browse/http/content-type.ts'
+import type { HookContext, HookModule, HookResult } from '../../hooks/contract.ts'
+import { snapshotDepth } from '../../hooks/result-record.ts'
 import type { Entry, Found } from '../../importers/entry.ts'
 import type { Format } from '../../importers/formats.ts'
-import { parseContentType } from './content-type.ts'
-import type { HookContext, HookModule, HookResult } from './contract.ts'
-import { writeWhole } from './files.ts'
 import { defineHook, noResults, succeeded } from './hook.ts'
-import { snapshotDepth } from './records.ts'
 import { type ServedFile, servedFile } from './served-file.ts'
-import { count } from './settings.ts'
 import { pageUrl, siblingHeaders } from './siblings.ts'
 
 const DEFAULT_MAX_URLS = 50_000

@@ -1,10 +1,11 @@
+import { sizeLimit } from '../../base/env-settings.ts'
 import { AppError } from '../../base/errors.ts'
-import type { NotModified } from './answer.ts'
-import { decodePage, encodingOf, UNDECLARED, withoutHalfCharacter } from './charset.ts'
-import { isHtml, looksLikeHtml, parseContentType } from './content-type.ts'
-import type { HookContext, HookResult } from './contract.ts'
+import { decodePage, encodingOf, UNDECLARED, withoutHalfCharacter } from '../../browse/html/charset.ts'
+import type { Page } from '../../browse/html/page.ts'
+import type { NotModified } from '../../browse/http/answer.ts'
+import { isHtml, looksLikeHtml, parseContentType } from '../../browse/http/content-type.ts'
+import type { HookContext, HookResult } from '../../hooks/contract.ts'
 import { lacking, noResults } from './hook.ts'
-import { sizeLimit } from './settings.ts'
 import { comesLater, pageUrl, readSibling, siblingRan, staticFile, TRUNCATED_PAGE } from './siblings.ts'
 
 const DEFAULT_MAX_SIZE = 50 * 1024 * 1024
@@ -21,19 +22,13 @@ export interface ServedPage {
   readonly notModified?: NotModified
 }
 
-/** A page as text, and the base of its relative links. */
-export interface Page {
-  readonly url: string
-  readonly html: string
-}
-
 /**
  * Requests the page (cap HTML_MAX_SIZE). Returns a `noresults` result when the answer is no page. Throws AppError for
  * network trouble, and for an HTTP error without a page of its own.
  */
 export async function fetchPage(context: HookContext): Promise<ServedPage | HookResult> {
-  const { get, statusLine } = await import('./fetch.ts')
-  const { isBlank, readBody } = await import('./body.ts')
+  const { get, statusLine } = await import('../../browse/http/fetch.ts')
+  const { isBlank, readBody } = await import('../../browse/http/body.ts')
   const answer = await get(context, context.url)
   const { mime, charset } = parseContentType(answer.headers['content-type'])
   const error = answer.status < 200 || answer.status > 299 ? statusLine(answer) : undefined
@@ -71,7 +66,8 @@ export async function loadPage(context: HookContext): Promise<Page | HookResult>
   if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
   // What was served may be empty without the scripts: whoever makes do with it is not asked again.
   if (comesLater(context, 'dom')) return lacking('dom')
-  const saved = context.visit ? context.visit.once('page', () => savedPage(context)) : savedPage(context)
+  const saved = context.visit?.page === undefined ? savedPage(context) : context.visit.page
+  if (context.visit) context.visit.page = saved ?? null
   if (saved) return saved
   if (siblingRan(context, 'html')) return lacking('html')
   const served = await fetchPage(context)

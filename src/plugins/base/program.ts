@@ -1,7 +1,8 @@
 import { AppError, EXIT } from '../../base/errors.ts'
+import { showSourceLines } from '../../base/start/source-lines.ts'
 import { withoutUrlSecrets } from '../../base/url-secrets.ts'
-import type { HookModule } from './contract.ts'
-import { recordStamp, resultRecord } from './records.ts'
+import type { HookModule } from '../../hooks/contract.ts'
+import { recordStamp, resultRecord } from '../../hooks/result-record.ts'
 
 const FLUSH_CHARS = 65_536
 
@@ -12,6 +13,7 @@ const FLUSH_CHARS = 65_536
  * signal.
  */
 export async function runAsProgram(plugin: string, hook: HookModule): Promise<never> {
+  showSourceLines()
   const url = urlArgument(process.argv.slice(2))
   if (url === undefined) {
     process.stderr.write(

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import type { HookContext } from './contract.ts'
+import type { HookContext } from '../../hooks/contract.ts'
 
 const MAX_LOG_CHARS = 1_000_000
 

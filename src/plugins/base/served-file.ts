@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { HookContext, HookResult } from './contract.ts'
+import type { HookContext, HookResult } from '../../hooks/contract.ts'
 import { lacking, noResults } from './hook.ts'
 import { siblingRan, staticFile } from './siblings.ts'
 

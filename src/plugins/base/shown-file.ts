@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseContentType } from './content-type.ts'
-import type { HookContext } from './contract.ts'
+import { parseContentType } from '../../browse/http/content-type.ts'
+import type { HookContext } from '../../hooks/contract.ts'
 import { siblingHeaders, TRUNCATED_FILE } from './siblings.ts'
 
 /** Browsers show these as documents: drawings, what a style sheet makes of data, data as a tree, text. */

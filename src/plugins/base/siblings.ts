@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../../base/errors.ts'
-import type { HookContext } from './contract.ts'
-import { COMES_LATER } from './visit.ts'
+import type { HookContext } from '../../hooks/contract.ts'
 
 /** A page that broke off, as far as it came, and how the name of such a file begins. */
 export const TRUNCATED_PAGE = 'html/truncated.html'
@@ -31,7 +30,7 @@ export function siblingRan(context: Around, plugin: string): boolean {
  * an earlier time.
  */
 export function comesLater({ visit }: Around, plugin: string): boolean {
-  return visit?.known(COMES_LATER) === true && visit.includes(plugin)
+  return visit?.comesLater === true && visit.includes(plugin)
 }
 
 /** The file that staticfile saved, when the URL is itself a file; undefined for a page. */

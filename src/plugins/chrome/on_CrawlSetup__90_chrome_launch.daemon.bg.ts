@@ -3,17 +3,19 @@
 import { rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { basename, dirname, join } from 'node:path'
+import { sizeLimit } from '../../base/env-settings.ts'
 import { messageOf } from '../../base/errors.ts'
-import { hasLogins } from '../../base/persona/has-logins.ts'
 import { isProcessFolder, makeShortFolder, PROFILES, processFolderOf, shortFolderOf } from '../../base/short-folder.ts'
-import { browserNetwork } from '../base/browser/browser-network.ts'
-import { findBrowser, NO_BROWSER_FOUND } from '../base/browser/find-browser.ts'
-import { endBrowser, guardBrowser } from '../base/browser/guard.ts'
-import { launchBrowser, type RunningBrowser } from '../base/browser/launch.ts'
-import { ENDPOINT, NO_BROWSER, noteOf } from '../base/browser/with-tab.ts'
-import { writeWhole } from '../base/files.ts'
-import { credentialsFor } from '../base/persona.ts'
-import { sizeLimit } from '../base/settings.ts'
+import { showSourceLines } from '../../base/start/source-lines.ts'
+import { writeWhole } from '../../base/whole-file.ts'
+import { browserNetwork } from '../../browse/browser/browser-network.ts'
+import { findBrowser, NO_BROWSER_FOUND } from '../../browse/browser/find-browser.ts'
+import { endBrowser, guardBrowser } from '../../browse/browser/guard.ts'
+import { launchBrowser } from '../../browse/browser/launch.ts'
+import type { RunningBrowser } from '../../browse/browser/start-browser.ts'
+import { hasLogins } from '../../browse/persona/credentials.ts'
+import { credentialsFor } from '../../browse/persona/credentials-for.ts'
+import { ENDPOINT, NO_BROWSER, noteOf } from '../base/with-tab.ts'
 
 /** A browser that ends sooner after its start than this is started again only after so long. */
 const SHORT_LIFE_MS = 5_000
@@ -30,6 +32,7 @@ const profiles = join(folder, PROFILES)
 const remove = (each: string) => rmSync(each, { recursive: true, force: true, maxRetries: 5 })
 const clean = () => [profiles, short].map(remove)
 
+showSourceLines()
 let running: RunningBrowser | undefined
 let isOver = false
 const over = Promise.withResolvers<void>()

@@ -1,12 +1,13 @@
 #!/usr/bin/env node
-import { STATUS_CODES } from 'node:http'
 // The visit of a page, from whose tab the other browser plugins take what they save.
+import { STATUS_CODES } from 'node:http'
 import { AppError } from '../../base/errors.ts'
-import { BrowserGone, TabCrashed } from '../base/browser/cdp.ts'
-import { type VisitedTab, withTab } from '../base/browser/with-tab.ts'
-import { writeJson } from '../base/files.ts'
+import { writeJson } from '../../base/whole-file.ts'
+import { BrowserGone, TabCrashed } from '../../browse/browser/cdp.ts'
+import type { VisitedTab } from '../../browse/browser/visit-page.ts'
 import { defineHook, failed, noResults, succeeded } from '../base/hook.ts'
 import { staticFile } from '../base/siblings.ts'
+import { withTab } from '../base/with-tab.ts'
 
 export default defineHook(import.meta, {
   plugin: 'chrome',

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 // What the page said on its console, and the errors of its scripts.
-import { capture } from '../base/browser/with-tab.ts'
-import { writeWhole } from '../base/files.ts'
+import { writeWhole } from '../../base/whole-file.ts'
+import { redaction } from '../../browse/persona/credentials.ts'
+import { credentialsFor } from '../../browse/persona/credentials-for.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
-import { credentialsFor, redaction } from '../base/persona.ts'
+import { capture } from '../base/with-tab.ts'
 
 export default defineHook(import.meta, {
   plugin: 'consolelog',

@@ -1,12 +1,11 @@
 #!/usr/bin/env node
 // The document as the browser has it after all scripts have run.
-import { noteClosedRoots } from '../base/browser/closed-roots.ts'
-import { SERIALIZE } from '../base/browser/page-scripts.ts'
-import { capture } from '../base/browser/with-tab.ts'
-import { evaluateIn, worldOf } from '../base/browser/worlds.ts'
-import { pageForDisk } from '../base/charset.ts'
-import { writeWhole } from '../base/files.ts'
+import { writeWhole } from '../../base/whole-file.ts'
+import { noteClosedRoots } from '../../browse/browser/closed-roots.ts'
+import { runIn, worldOf } from '../../browse/browser/worlds.ts'
+import { pageForDisk } from '../../browse/html/charset.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
+import { capture } from '../base/with-tab.ts'
 
 export default defineHook(import.meta, {
   plugin: 'dom',
@@ -15,7 +14,7 @@ export default defineHook(import.meta, {
       const { frame } = (await tab.send('Page.getFrameTree')).frameTree
       const world = await worldOf(tab, frame.id)
       await noteClosedRoots(tab, frame, world)
-      const html = await evaluateIn<string>(tab, world, SERIALIZE)
+      const html = await runIn(tab, world, 'serialize')
       writeWhole(context.outputDir, 'output.html', pageForDisk(Buffer.from(html), 'UTF-8'))
       return succeeded('dom/output.html')
     }),

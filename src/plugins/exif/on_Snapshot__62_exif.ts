@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // What a picture says about itself: size, camera, place, date, caption.
 import { readFileSync } from 'node:fs'
-import { writeJson } from '../base/files.ts'
+import { sizeLimit, tooLarge } from '../../base/env-settings.ts'
+import { writeJson } from '../../base/whole-file.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
 import { servedFile } from '../base/served-file.ts'
-import { sizeLimit, tooLarge } from '../base/settings.ts'
 
 const DEFAULT_MAX_SIZE = 100 * 1024 * 1024
 

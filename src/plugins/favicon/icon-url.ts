@@ -1,4 +1,4 @@
-import { scanHtml } from '../base/scan-html.ts'
+import { scanHtml } from '../../browse/html/scan-html.ts'
 
 const NAMES: ReadonlySet<string> = new Set(['link', 'base', 'body'])
 /** Larger pictures are not tab icons. */

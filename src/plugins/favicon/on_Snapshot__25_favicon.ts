@@ -2,11 +2,11 @@
 // The icon of a site: the one that the page names, else /favicon.ico. At most one request.
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { decodePage, encodingOf, UNDECLARED } from '../base/charset.ts'
-import type { HookContext } from '../base/contract.ts'
-import { writeWhole } from '../base/files.ts'
+import { sizeLimit } from '../../base/env-settings.ts'
+import { writeWhole } from '../../base/whole-file.ts'
+import { decodePage, encodingOf, UNDECLARED } from '../../browse/html/charset.ts'
+import type { HookContext } from '../../hooks/contract.ts'
 import { defineHook, lacking, noResults, succeeded } from '../base/hook.ts'
-import { sizeLimit } from '../base/settings.ts'
 import { pageUrl, readSibling, siblingRan, staticFile, TRUNCATED_PAGE } from '../base/siblings.ts'
 import { dataUrlBytes } from './data-url.ts'
 import { iconUrl } from './icon-url.ts'
@@ -37,8 +37,8 @@ export default defineHook(import.meta, {
 
 /** The bytes at `url`, or a line that says why there are none. Throws AppError for network trouble. */
 async function download(context: HookContext, url: string): Promise<Buffer | string> {
-  const { get, statusLine } = await import('../base/fetch.ts')
-  const { readBody } = await import('../base/body.ts')
+  const { get, statusLine } = await import('../../browse/http/fetch.ts')
+  const { readBody } = await import('../../browse/http/body.ts')
   const limit = sizeLimit(context.env, 'FAVICON_MAX_SIZE', DEFAULT_MAX_SIZE)
   const answer = await get(context, url)
   try {

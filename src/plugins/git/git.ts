@@ -1,10 +1,10 @@
-import { AddressFilter } from '../../base/address-filter.ts'
+import { flag, type SizeLimit, tooLarge } from '../../base/env-settings.ts'
 import { AppError } from '../../base/errors.ts'
 import { userAgent } from '../../base/user-agent.ts'
-import type { HookContext } from '../base/contract.ts'
-import { proxyEnvironment, withHttpFilter } from '../base/http-filter.ts'
+import { AddressFilter } from '../../browse/network/address-filter.ts'
+import { proxyEnvironment, withHttpFilter } from '../../browse/network/http-filter.ts'
+import type { HookContext } from '../../hooks/contract.ts'
 import { type ProgramExit, runProgram } from '../base/run-program.ts'
-import { flag, type SizeLimit, tooLarge } from '../base/settings.ts'
 import type { Repository } from './repository-url.ts'
 
 /** What is known of a repository. */

@@ -2,10 +2,10 @@
 // A repository with its history, as one bundle: `git clone NAME.bundle` brings it back.
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { list, sizeLimit, text } from '../../base/env-settings.ts'
 import { findProgram } from '../../base/find-program.ts'
-import { writeJson } from '../base/files.ts'
+import { writeJson } from '../../base/whole-file.ts'
 import { defineHook, noResults, skipped, succeeded } from '../base/hook.ts'
-import { list, sizeLimit, text } from '../base/settings.ts'
 import { Git } from './git.ts'
 import { repositoryAt } from './repository-url.ts'
 

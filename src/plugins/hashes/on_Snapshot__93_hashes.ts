@@ -2,9 +2,9 @@
 // SHA-256 of every file that the plugins have published so far, and one hash over all of them.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeJson } from '../base/files.ts'
+import { sizeText } from '../../base/env-settings.ts'
+import { writeJson } from '../../base/whole-file.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
-import { sizeText } from '../base/settings.ts'
 import { hashFile } from './hash-file.ts'
 import { merkleRoot } from './merkle-root.ts'
 import { outputFiles } from './output-files.ts'

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The redirect chain and the headers of a page, without its body.
-import { get } from '../base/fetch.ts'
-import { writeJson } from '../base/files.ts'
+import { writeJson } from '../../base/whole-file.ts'
+import { get } from '../../browse/http/fetch.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
 
 export default defineHook(import.meta, {

@@ -2,8 +2,8 @@
 // The page as served, in a form that shows the right characters when opened from disk.
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { pageForDisk } from '../base/charset.ts'
-import { writeWhole } from '../base/files.ts'
+import { writeWhole } from '../../base/whole-file.ts'
+import { pageForDisk } from '../../browse/html/charset.ts'
 import { defineHook, failed, noResults, saved, truncated } from '../base/hook.ts'
 import { fetchPage } from '../base/page.ts'
 import { staticFile, TRUNCATED_PAGE } from '../base/siblings.ts'

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The text of a page, all of it.
-import { writeWhole } from '../base/files.ts'
+import { writeWhole } from '../../base/whole-file.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
 import { loadPage } from '../base/page.ts'
 import { textOf } from './text-of.ts'

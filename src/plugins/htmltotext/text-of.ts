@@ -1,4 +1,4 @@
-import { scanHtml } from '../base/scan-html.ts'
+import { scanHtml } from '../../browse/html/scan-html.ts'
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/))
 /** What is in them is no text of the page. */

@@ -1,5 +1,5 @@
 import { own } from '../../base/own.ts'
-import { withAddresses } from '../base/inert/nowhere.ts'
+import { withAddresses } from '../../browse/inert/nowhere.ts'
 /** The article within the document that readability wraps around it, with the addresses of its pictures. */
 export function mainPart(html: string): string {
   const [start, end] = [html.indexOf('<main>'), html.lastIndexOf('</main>')]

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // The article as Markdown.
-import { writeWhole } from '../base/files.ts'
+import { sizeLimit, tooLarge } from '../../base/env-settings.ts'
+import { writeWhole } from '../../base/whole-file.ts'
 import { defineHook, lacking, noResults, succeeded } from '../base/hook.ts'
-import { sizeLimit, tooLarge } from '../base/settings.ts'
 import { comesLater, readSibling, siblingRan, staticFile } from '../base/siblings.ts'
 
 const DEFAULT_MAX_SIZE = 5 * 1024 * 1024

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // The page with all that it shows, in the one-file format of browsers.
-import { sizeOf } from '../base/browser/page-parts.ts'
-import { capture } from '../base/browser/with-tab.ts'
-import { writeWhole } from '../base/files.ts'
+import { sizeLimit, tooLarge } from '../../base/env-settings.ts'
+import { writeWhole } from '../../base/whole-file.ts'
+import { sizeOf } from '../../browse/browser/page-parts.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
-import { sizeLimit, tooLarge } from '../base/settings.ts'
+import { capture } from '../base/with-tab.ts'
 
 /** The browser hands it out in one text, for which a hook's memory must do. */
 const MAX_SIZE = 50 * 1024 * 1024

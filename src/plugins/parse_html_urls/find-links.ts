@@ -1,4 +1,4 @@
-import { scanHtml } from '../base/scan-html.ts'
+import { scanHtml } from '../../browse/html/scan-html.ts'
 
 const NAMES: ReadonlySet<string> = new Set(['a', 'area', 'base'])
 /** Longer URLs hold state, and no index takes them. */

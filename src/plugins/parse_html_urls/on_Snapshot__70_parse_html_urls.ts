@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // The links of a page, as Snapshot records one level deeper.
-import { writeWhole } from '../base/files.ts'
+import { count } from '../../base/env-settings.ts'
+import { writeWhole } from '../../base/whole-file.ts'
+import { snapshotDepth } from '../../hooks/result-record.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
 import { loadPage } from '../base/page.ts'
-import { snapshotDepth } from '../base/records.ts'
-import { count } from '../base/settings.ts'
 import { findLinks } from './find-links.ts'
 
 const DEFAULT_MAX_URLS = 50_000

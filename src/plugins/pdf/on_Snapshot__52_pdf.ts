@@ -1,12 +1,10 @@
 #!/usr/bin/env node
 // The page as a PDF with its text, an outline from its headings, and tags for screen readers.
-import { UNPIN } from '../base/browser/behaviours/unpin.ts'
-import { UNROLL } from '../base/browser/behaviours/unroll.ts'
-import { readStream } from '../base/browser/read-stream.ts'
-import { captureShown } from '../base/browser/with-tab.ts'
-import { evaluateIn, worldOf } from '../base/browser/worlds.ts'
-import { writePieces } from '../base/files.ts'
+import { writePieces } from '../../base/whole-file.ts'
+import { readStream } from '../../browse/browser/read-stream.ts'
+import { runIn, worldOf } from '../../browse/browser/worlds.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
+import { captureShown } from '../base/with-tab.ts'
 
 export default defineHook(import.meta, {
   plugin: 'pdf',
@@ -14,7 +12,7 @@ export default defineHook(import.meta, {
     captureShown(context, async ({ tab }) => {
       const { frameTree } = await tab.send('Page.getFrameTree')
       const world = await worldOf(tab, frameTree.frame.id)
-      for (const behaviour of [UNROLL, UNPIN]) await evaluateIn(tab, world, behaviour)
+      for (const script of ['unroll', 'unpin'] as const) await runIn(tab, world, script)
       const { stream } = await tab.send('Page.printToPDF', {
         printBackground: true,
         generateDocumentOutline: true,

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // The text of a PDF, page by page, and what it says about itself.
 import { readFileSync } from 'node:fs'
-import { writeJson, writeWhole } from '../base/files.ts'
+import { count, sizeLimit, tooLarge } from '../../base/env-settings.ts'
+import { writeJson, writeWhole } from '../../base/whole-file.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
 import { servedFile } from '../base/served-file.ts'
-import { count, sizeLimit, tooLarge } from '../base/settings.ts'
 
 const DEFAULT_MAX_SIZE = 100 * 1024 * 1024
 const DEFAULT_MAX_PAGES = 5_000

@@ -1,5 +1,5 @@
 import { Readability } from '@mozilla/readability'
-import { pageTitle } from '../base/page-title.ts'
+import { pageTitle } from '../../browse/html/page-title.ts'
 import { type DomElement, makeInert, readableText, wholeDocument } from './dom.ts'
 import { type Survey, solid } from './survey.ts'
 import { wholeText } from './whole-text.ts'

@@ -1,9 +1,9 @@
-import type { Within } from '../base/inert/clean.ts'
-import { NOWHERE } from '../base/inert/nowhere.ts'
-import { plainHtml } from '../base/inert/plain.ts'
-import { readTree } from '../base/inert/read-tree.ts'
-import { settled } from '../base/inert/settled.ts'
-import { type Attribute, elementsIn } from '../base/inert/tree.ts'
+import type { Within } from '../../browse/inert/clean.ts'
+import { NOWHERE } from '../../browse/inert/nowhere.ts'
+import { plainHtml } from '../../browse/inert/plain.ts'
+import { readTree } from '../../browse/inert/read-tree.ts'
+import { settled } from '../../browse/inert/settled.ts'
+import { type Attribute, elementsIn } from '../../browse/inert/tree.ts'
 
 /**
  * The HTML of an article as it may be shown: it runs nothing and asks nobody, whatever the page has put into it. Where

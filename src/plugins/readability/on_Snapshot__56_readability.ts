@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // The article of a page without its surroundings: HTML, text and metadata.
-import { writeJson, writeWhole } from '../base/files.ts'
+import { sizeLimit, tooLarge } from '../../base/env-settings.ts'
+import { writeJson, writeWhole } from '../../base/whole-file.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
 import { loadPage } from '../base/page.ts'
-import { sizeLimit, tooLarge } from '../base/settings.ts'
 import { articleDocument } from './article-document.ts'
 import { openShadowRoots } from './shadow-roots.ts'
 import { surveyPage } from './survey.ts'

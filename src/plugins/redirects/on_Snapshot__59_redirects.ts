@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // The way from the URL that was asked for to the page.
-import { capture } from '../base/browser/with-tab.ts'
-import { writeWhole } from '../base/files.ts'
+import { writeWhole } from '../../base/whole-file.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
+import { capture } from '../base/with-tab.ts'
 
 export default defineHook(import.meta, {
   plugin: 'redirects',

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isMachineTrouble } from '../../base/errors.ts'
-import { parseContentType } from '../base/content-type.ts'
-import type { HookContext } from '../base/contract.ts'
-import { decoded, encodingsOf } from '../base/decoded.ts'
+import { writePieces } from '../../base/whole-file.ts'
+import { parseContentType } from '../../browse/http/content-type.ts'
+import { decoded, encodingsOf } from '../../browse/http/decoded.ts'
+import { type ReadResponse, readResponse } from '../../browse/warc/read-record.ts'
+import type { HookContext } from '../../hooks/contract.ts'
 import { fileName } from '../base/file-name.ts'
-import { writePieces } from '../base/files.ts'
-import { type ReadResponse, readResponse } from '../base/warc/read-record.ts'
 
 /** A line of `index.jsonl`; the names are ArchiveBox's. */
 export interface ListedResponse {

@@ -2,11 +2,11 @@
 // What the page consists of, file by file: the bodies of the responses that the WARC has, and a list of them.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeWhole } from '../base/files.ts'
+import { flag, sizeLimit, sizeText } from '../../base/env-settings.ts'
+import { writeWhole } from '../../base/whole-file.ts'
+import { INDEX, WARC } from '../../browse/warc/recording.ts'
 import { defineHook, failed, lacking, noResults, skipped, succeeded } from '../base/hook.ts'
-import { flag, sizeLimit, sizeText } from '../base/settings.ts'
 import { comesLater, readSibling, siblingRan } from '../base/siblings.ts'
-import { INDEX, WARC } from '../base/warc/recording.ts'
 import { bodiesIn } from './bodies.ts'
 
 const MAX_SIZE = 100 * 1024 * 1024

@@ -2,13 +2,11 @@
 // Pictures of the page: the whole of it, what one sees first of a long one, and a small one.
 import { extname } from 'node:path'
 import type { Protocol } from 'devtools-protocol'
-import { FINISH } from '../base/browser/behaviours/finish.ts'
-import { UNROLL } from '../base/browser/behaviours/unroll.ts'
-import { captureShown } from '../base/browser/with-tab.ts'
-import { evaluateIn, worldOf } from '../base/browser/worlds.ts'
-import { writeWhole } from '../base/files.ts'
+import { timeoutSeconds } from '../../base/env-settings.ts'
+import { writeWhole } from '../../base/whole-file.ts'
+import { runIn, worldOf } from '../../browse/browser/worlds.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
-import { timeoutSeconds } from '../base/settings.ts'
+import { captureShown } from '../base/with-tab.ts'
 
 /** A picture cannot be taller in Chromium's compositor: a longer page goes on in another one. */
 const MAX_HEIGHT = 16_384
@@ -35,7 +33,7 @@ export default defineHook(import.meta, {
       const until = performance.now() + timeoutSeconds(context.env, 'SCREENSHOT') * 1000 * SHARE
       const { frameTree } = await tab.send('Page.getFrameTree')
       const world = await worldOf(tab, frameTree.frame.id)
-      for (const behaviour of [UNROLL, FINISH]) await evaluateIn(tab, world, behaviour)
+      for (const script of ['unroll', 'finish'] as const) await runIn(tab, world, script)
       const { cssContentSize: page, cssLayoutViewport: view } = await tab.send('Page.getLayoutMetrics')
       const width = Math.min(Math.max(page.width, view.clientWidth), MAX_WIDTH)
       const height = Math.min(Math.max(page.height, view.clientHeight), MAX_HEIGHT * MAX_PICTURES)

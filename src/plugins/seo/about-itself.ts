@@ -1,4 +1,4 @@
-import { scanHtml } from '../base/scan-html.ts'
+import { scanHtml } from '../../browse/html/scan-html.ts'
 
 const NAMES: ReadonlySet<string> = new Set(['html', 'title', 'meta', 'link', 'script'])
 const LINKS: ReadonlySet<string> = new Set(['canonical', 'amphtml', 'license', 'author', 'prev', 'next', 'shortlink'])

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // What a page says about itself to search engines and social networks.
-import { writeJson } from '../base/files.ts'
+import { writeJson } from '../../base/whole-file.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
 import { loadPage } from '../base/page.ts'
 import { aboutItself } from './about-itself.ts'

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 // The page with all that it shows, as one HTML file without scripts that opens everywhere and requests nothing.
-import { MAX_FILE, partsOf } from '../base/browser/page-parts.ts'
-import { singleFile } from '../base/browser/single-file.ts'
-import { capture } from '../base/browser/with-tab.ts'
-import { writePieces } from '../base/files.ts'
+import { sizeLimit, sizeText } from '../../base/env-settings.ts'
+import { writePieces } from '../../base/whole-file.ts'
+import { MAX_FILE, partsOf } from '../../browse/browser/page-parts.ts'
+import { singleFile } from '../../browse/browser/single-file.ts'
 import { defineHook, failed, succeeded } from '../base/hook.ts'
-import { sizeLimit, sizeText } from '../base/settings.ts'
+import { capture } from '../base/with-tab.ts'
 
 const FILE = 'singlefile.html'
 const MAX_SIZE = 100 * 1024 * 1024

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // The title of a page.
-import { writeWhole } from '../base/files.ts'
+import { writeWhole } from '../../base/whole-file.ts'
+import { pageTitle } from '../../browse/html/page-title.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
 import { loadPage } from '../base/page.ts'
-import { pageTitle } from '../base/page-title.ts'
 
 export default defineHook(import.meta, {
   plugin: 'title',

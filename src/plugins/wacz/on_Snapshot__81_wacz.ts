@@ -2,14 +2,14 @@
 // The page's WARC, its index, its title and text, in one file that ReplayWeb.page and pywb open.
 import { createReadStream, createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { capturedAt, type IndexFields, linesIn } from '../../base/wacz/index-line.ts'
-import { WaczFile, type WaczPage } from '../../base/wacz/wacz-file.ts'
-import type { HookContext } from '../base/contract.ts'
-import { makeDir, PART } from '../base/files.ts'
+import { makeDir, PART } from '../../base/whole-file.ts'
+import { capturedAt, type IndexFields, linesIn } from '../../browse/warc/index-line.ts'
+import { INDEX, WARC } from '../../browse/warc/recording.ts'
+import { WaczFile, type WaczPage } from '../../browse/warc/wacz-file.ts'
+import { endOf } from '../../browse/warc/whole.ts'
+import type { HookContext } from '../../hooks/contract.ts'
 import { defineHook, failed, lacking, succeeded } from '../base/hook.ts'
 import { comesLater, readSibling } from '../base/siblings.ts'
-import { INDEX, WARC } from '../base/warc/recording.ts'
-import { endOf } from '../base/warc/whole.ts'
 
 const NAME = 'page.wacz'
 /** The first that is there is what is searched. */

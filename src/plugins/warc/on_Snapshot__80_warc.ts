@@ -1,18 +1,19 @@
 #!/usr/bin/env node
 // What the visit of the page and our own requests received, as a WARC that replays, with its index.
+import { startDeadline } from '../../base/deadline.ts'
+import { timeoutSeconds } from '../../base/env-settings.ts'
 import { messageOf } from '../../base/errors.ts'
-import { BrowserGone } from '../base/browser/cdp.ts'
-import { withTab } from '../base/browser/with-tab.ts'
-import type { HookContext, HookResult } from '../base/contract.ts'
-import { startDeadline } from '../base/deadline.ts'
-import { get } from '../base/fetch.ts'
-import { follow } from '../base/follow.ts'
+import { BrowserGone } from '../../browse/browser/cdp.ts'
+import { get } from '../../browse/http/fetch.ts'
+import { follow } from '../../browse/http/follow.ts'
+import { isRequested } from '../../browse/http/page-request.ts'
+import { Visit } from '../../browse/visit.ts'
+import { type Made, type Recording, WARC } from '../../browse/warc/recording.ts'
+import { recordingOf } from '../../browse/warc/recording-of.ts'
+import type { HookContext, HookResult } from '../../hooks/contract.ts'
 import { defineHook, failed, lacking, noResults, succeeded } from '../base/hook.ts'
-import { isRequested } from '../base/page-request.ts'
-import { timeoutSeconds } from '../base/settings.ts'
 import { readSibling, siblingRan, staticFile } from '../base/siblings.ts'
-import { Visit } from '../base/visit.ts'
-import { type Made, type Recording, recordingOf, WARC } from '../base/warc/recording.ts'
+import { withTab } from '../base/with-tab.ts'
 
 /** Outputs that go into the file, under the names that browsertrix has for them; the first that is there counts. */
 const RECORDS: readonly (readonly [name: string, mime: string, paths: readonly string[]])[] = [
@@ -32,6 +33,7 @@ export default defineHook(import.meta, {
   async run(context) {
     if (context.visit) return await record(context)
     const visit = new Visit(['warc'])
+    visit.recordInto = context.outputDir
     try {
       return await record({ ...context, visit })
     } finally {

@@ -1,7 +1,7 @@
+import { flag, list, type SizeLimit, text } from '../../base/env-settings.ts'
 import { hasUrlSecrets } from '../../base/url-secrets.ts'
 import { userAgent } from '../../base/user-agent.ts'
-import type { HookContext } from '../base/contract.ts'
-import { flag, list, type SizeLimit, text } from '../base/settings.ts'
+import type { HookContext } from '../../hooks/contract.ts'
 
 /** ArchiveBox's choice: the page and its requisites, also from other hosts, with links that work on disk. */
 const DEFAULT_ARGUMENTS = [

@@ -1,7 +1,7 @@
+import { flag, list, type SizeLimit, text } from '../../base/env-settings.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { userAgent } from '../../base/user-agent.ts'
-import type { HookContext } from '../base/contract.ts'
-import { flag, list, type SizeLimit, text } from '../base/settings.ts'
+import type { HookContext } from '../../hooks/contract.ts'
 
 const DEFAULT_ARGUMENTS = [
   '--socket-timeout=10',

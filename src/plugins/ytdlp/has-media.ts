@@ -1,4 +1,4 @@
-import { scanHtml } from '../base/scan-html.ts'
+import { scanHtml } from '../../browse/html/scan-html.ts'
 
 /** A first look, which costs next to nothing: most pages have none of these. */
 const HINT = /<(?:video|audio|iframe)\b|\b(?:og|twitter):(?:video|audio|player)|"(?:Video|Audio)Object"/i

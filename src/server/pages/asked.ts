@@ -1,4 +1,6 @@
 import type { FilterWords } from '../../app/records/filters.ts'
+import type { Makes, Meanings } from '../../base/makes.ts'
+import { isPackage } from '../../pages/model/outputs.ts'
 
 /** What an address tells of a list: its filters, its view, and where it begins. */
 export interface AskedList {
@@ -16,14 +18,20 @@ export interface AskedList {
 export const FIELDS = ['q', 'outcome', 'kind', 'tag', 'host', 'crawl', 'url', 'from', 'to'] as const
 export type Field = (typeof FIELDS)[number]
 
-/** The kinds of pages, by the plugins that made something of them. */
-export const KINDS: ReadonlyMap<string, { readonly name: string; readonly plugins: readonly string[] }> = new Map([
-  ['picture', { name: 'has a picture', plugins: ['screenshot'] }],
-  ['article', { name: 'has an article', plugins: ['readability', 'mercury', 'defuddle', 'trafilatura'] }],
-  ['pdf', { name: 'has a PDF', plugins: ['pdf'] }],
-  ['media', { name: 'has media', plugins: ['media', 'ytdlp', 'youtubedl', 'gallerydl', 'forumdl'] }],
-  ['replay', { name: 'can be replayed', plugins: ['wacz', 'warc', 'archivewebpage'] }],
-  ['file', { name: 'is a file', plugins: ['staticfile'] }],
+interface PageKind {
+  readonly name: string
+  /** Whether a plugin that makes this makes its page one of the kind. */
+  readonly isOf: (makes: Makes) => boolean
+}
+
+/** The kinds of pages, by what plugins made of them. */
+export const KINDS: ReadonlyMap<string, PageKind> = new Map<string, PageKind>([
+  ['picture', { name: 'has a picture', isOf: ({ picture }) => picture }],
+  ['article', { name: 'has a text', isOf: ({ text }) => text !== undefined }],
+  ['pdf', { name: 'has a PDF', isOf: ({ mainFile = '' }) => /\.pdf$/i.test(mainFile) }],
+  ['media', { name: 'has media', isOf: ({ group }) => group === 'media' }],
+  ['replay', { name: 'can be replayed', isOf: (makes) => makes.isRecord || isPackage({ path: makes.mainFile ?? '' }) }],
+  ['file', { name: 'is a file', isOf: ({ file }) => file }],
 ])
 
 /** How many earlier parts can be gone back to. */
@@ -49,9 +57,11 @@ export function askedList(path: string, query: URLSearchParams): AskedList {
 }
 
 /** The typed filters, in the form of the command line. Pages that wait to be begun are a separate list. */
-export function filterWords({ typed }: Pick<AskedList, 'typed'>): FilterWords {
+export function filterWords({ typed }: Pick<AskedList, 'typed'>, meanings: Meanings): FilterWords {
   const { q, outcome, kind, tag, host, crawl, url, from, to } = typed
-  const made = kind === undefined ? undefined : (KINDS.get(kind)?.plugins.join() ?? kind)
+  const asked = kind === undefined ? undefined : KINDS.get(kind)
+  // No plugin makes it: its own name is none of a plugin that has made something either.
+  const made = (asked && meanings.those(asked.isOf).join()) || kind
   return {
     ...(outcome === undefined
       ? { status: 'sealed,started' }

@@ -11,17 +11,14 @@ export interface Hashes {
   readonly files: ReadonlyMap<string, string>
 }
 
-const PLUGIN = 'hashes'
-const FILE = 'hashes.json'
 /** The most bytes that are read: a page has some hundred files. */
 const MOST_BYTES = 4_000_000
 const SHA256 = /^[0-9a-f]{64}$/
 
 /** The hashes of the files of a page; undefined: there are none, or they cannot be read. */
-export function hashesOf({ dataDir }: Pick<Home, 'dataDir'>, { folder, results }: SnapshotPage): Hashes | undefined {
-  if (!results.some(({ plugin, files }) => plugin === PLUGIN && Object.hasOwn(files, FILE))) return undefined
-  const opened = openBelow(dataDir, folder, `${PLUGIN}/${FILE}`)
-  if (opened === undefined) return undefined
+export function hashesOf({ dataDir }: Pick<Home, 'dataDir'>, { folder, hashes }: SnapshotPage): Hashes | undefined {
+  const opened = hashes && openBelow(dataDir, folder, hashes)
+  if (!opened) return undefined
   try {
     if (fstatSync(opened.fd).size > MOST_BYTES) return undefined
     return read(JSON.parse(readFileSync(opened.fd, 'utf8')))

@@ -6,6 +6,7 @@ import { many, number } from '../../base/words.ts'
 import type { Home } from '../../db/home.ts'
 import { eachListed } from '../../db/lists/each-listed.ts'
 import { type Filters, type ListedSnapshot, SNAPSHOTS } from '../../db/lists/listings.ts'
+import { meaningsIn } from '../../db/meanings.ts'
 import { foreign, type Html, html } from '../../pages/html.ts'
 import { time } from '../../pages/layout.ts'
 import { type ListedEntry, listedEntries } from '../../pages/listed-entries.ts'
@@ -36,7 +37,7 @@ export interface PartOfList {
 /** The pages that an address asks for, newest first. @param within limits that it cannot exceed */
 export async function readPart(home: Home, asked: AskedList, within: Partial<Filters> = {}): Promise<PartOfList> {
   try {
-    const words = filterWords(asked)
+    const words = filterWords(asked, await meaningsIn(home.db))
     const filters = { ...(await filtersOf(SNAPSHOTS, words, nameOf)(home)), ...within }
     const found: ListedSnapshot[] = []
     const last = asked.below === undefined ? {} : { last: placeOf(asked.below) }

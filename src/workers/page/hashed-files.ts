@@ -2,18 +2,18 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../../base/errors.ts'
 import { listTree } from '../../hooks/copy-tree.ts'
-
-const PLUGIN = 'hashes'
+import type { Hook } from '../../hooks/discover.ts'
 
 /**
  * Whether a page's hashes cover exactly the files that its plugins have published. They may have been made before.
  * @param root the page's folder
+ * @param hook has made them
  */
-export function areOfAllFiles(root: string): boolean {
-  const hashed = hashedFiles(root)
+export function areOfAllFiles(root: string, { plugin, hashes = '' }: Pick<Hook, 'plugin' | 'hashes'>): boolean {
+  const hashed = hashedFiles(join(root, plugin, hashes))
   if (!hashed) return false
   const plugins = readdirSync(root, { withFileTypes: true }).filter(
-    (entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== PLUGIN,
+    (entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== plugin,
   )
   // A folder with links, which our own hooks do not create, never counts.
   const files = plugins.flatMap(({ name }) =>
@@ -23,9 +23,9 @@ export function areOfAllFiles(root: string): boolean {
 }
 
 /** The sizes by path, empty without hashes; undefined: they cannot be read. */
-function hashedFiles(root: string): ReadonlyMap<string, number> | undefined {
+function hashedFiles(file: string): ReadonlyMap<string, number> | undefined {
   try {
-    const text = readFileSync(join(root, PLUGIN, 'hashes.json'), 'utf8')
+    const text = readFileSync(file, 'utf8')
     const { files } = JSON.parse(text) as {
       readonly files: readonly { readonly path: string; readonly size: number }[]
     }

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { sleep } from '../../base/abort.ts'
 import { readSetting, type Texts } from '../../base/config.ts'
 import { failpoint } from '../../base/failpoint.ts'
-import { isPrivateAddress, isPrivateName } from '../../base/private-host.ts'
+import { isPrivateAddress, isPrivateName } from '../../browse/network/private-host.ts'
 import { blockHost, takeTurn } from '../../db/host-turns.ts'
 import type { Owner, SnapshotClaim } from '../../machines/queues.ts'
 

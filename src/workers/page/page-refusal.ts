@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { AddressFilter } from '../../base/address-filter.ts'
 import { readSetting, type Texts } from '../../base/config.ts'
 import { sizeText } from '../../base/words.ts'
+import { AddressFilter } from '../../browse/network/address-filter.ts'
 import { bytesOfHost, pagesBefore } from '../../db/host-use.ts'
 import type { Owner, SnapshotClaim } from '../../machines/queues.ts'
 import { type Robots, robotsOf } from './robots.ts'

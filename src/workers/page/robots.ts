@@ -1,9 +1,9 @@
 import { readSetting, type Texts } from '../../base/config.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { ROBOT, userAgent } from '../../base/user-agent.ts'
-import type { Answer } from '../../plugins/base/answer.ts'
-import { chunksOf } from '../../plugins/base/body.ts'
-import { get } from '../../plugins/base/fetch.ts'
+import type { Answer } from '../../browse/http/answer.ts'
+import { chunksOf } from '../../browse/http/body.ts'
+import { get } from '../../browse/http/fetch.ts'
 
 /** The rules in a host's robots.txt. */
 export interface Robots {

@@ -55,7 +55,7 @@ export async function settle(
   await Promise.all(counting.map(({ recorded }) => recorded))
   for (const [index, { one, end }] of ended.entries())
     state =
-      one.hook === ahead && !areOfAllFiles(page.tree.root)
+      one.hook === ahead && !areOfAllFiles(page.tree.root, one.hook)
         ? await inVain(page, state, one.hook)
         : await take(page, state, one, end, verdicts[index]!)
   await failpoint('publish.hook_settled')
@@ -65,7 +65,8 @@ export async function settle(
 /** Checks whether the URL has turned out to be a file, if that matters. */
 export function lookForFile({ tree }: Pick<PageInWork, 'tree'>, state: PageState): PageState {
   const isAsked = state.hooks.some(({ at }) => at === 'late')
-  return isAsked ? after(state, { what: 'file', isThere: tree.hasFile('staticfile') }) : state
+  const isThere = () => state.hooks.some(({ hook }) => hook.file && tree.hasFile(hook.plugin))
+  return isAsked ? after(state, { what: 'file', isThere: isThere() }) : state
 }
 
 interface EndOfOne {

@@ -8,10 +8,10 @@ import type { Hook } from '../../hooks/discover.ts'
 import type { Exit, HookLogs } from '../../hooks/launch.ts'
 import { clean, type HookRecords, type Printed, recordsOf } from '../../hooks/records.ts'
 import { describeExit, endedAsAsked } from '../../hooks/terminate.ts'
+import { dropStaticfileLog, keepStaticfileLog } from '../../hooks/upstream/staticfile-log.ts'
 import type { WorkTree } from '../../hooks/work-tree.ts'
 import { busyIn } from '../../machines/busy.ts'
 import { FILLED, hasFilledDisk, NoSpace, orFilled } from './full-disk.ts'
-import { dropStaticfileLog, keepStaticfileLog } from './staticfile-log.ts'
 
 /** What ended a hook. `asked`: our SIGTERM at the end of the snapshot, the normal end of a background hook. */
 export type EndCause = 'exit' | 'asked' | 'timeout' | 'interrupt'

@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
+import { identityOf } from '../../../src/processes/identity.ts'
 import { type TestDatabase, useDatabases } from '../../support/engine.ts'
 import { newFolder, useHomes } from '../../support/homes.ts'
 import { perTest } from '../../support/per-test.ts'
@@ -113,6 +116,36 @@ describe.concurrent('a database of an older release', () => {
     expect(code, stderr).toBe(0)
     expect(stderr.match(/waiting for it to end/g)).toHaveLength(1)
     expect(await version()).toBeGreaterThan(1)
+  })
+
+  it('is taken over by a run: the runner of that release is asked to leave, and killed when it does not', async () => {
+    for (const [trap, how] of [
+      ["trap 'exit 0' TERM", { code: 0, signal: null }],
+      ["trap '' TERM", { code: null, signal: 'SIGKILL' }],
+    ] as const) {
+      const old = await released()
+      const child = spawn('/bin/sh', ['-c', `${trap}; echo there; while :; do sleep 0.1; done`], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      })
+      const ended = once(child, 'exit')
+      await once(child.stdout, 'data')
+      const { bootId, pidNamespace, pid, startTicks } = (await identityOf(child.pid!))!
+      await old.old.query(
+        `insert into process (id, machine_id, data_dir, process_type, worker_type, status, pid, boot_id, pid_namespace,
+          start_ticks, started_at, heartbeat_at, term)
+         select gen_random_uuid(), id, $1, 'orchestrator', 'worker_runner', 'running', $2, $3, $4, $5, now(),
+           now() + interval '1 hour', 1 from machine`,
+        [old.dataDir, pid, bootId, pidNamespace, startTicks],
+      )
+      const { code, stderr } = await program(['run', '--exit-on-idle', '--handoff-grace', '1'], {
+        env: { DATA_DIR: old.dataDir, DATABASE_URL: old.old.url },
+      })
+      expect(code, stderr).toBe(0)
+      expect(stderr).toMatch(/older archivebox-ts leads .*: asked to hand over, waiting for it to end/)
+      expect(stderr).toMatch(/leading/)
+      expect(await ended).toEqual([how.code, how.signal])
+      rmSync(old.dataDir, { recursive: true, force: true })
+    }
   })
 
   it('is refused when that runner stays, with what to do about it', async () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makePersona } from '../../../src/base/persona/write.ts'
+import { makePersona } from '../../../src/browse/persona/write.ts'
 import { serverAccount } from '../../../src/db/embedded/account.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
 import { noOtherUser } from '../../support/other-user.ts'

@@ -84,6 +84,7 @@ function endless(plugin: string, timeoutMs: number, file = 'endless.mjs'): Hoste
     binaries: [],
     declares: [],
     asksOnly: false,
+    file: false,
   }
   const logs = { stdout: join(test.dataDir, 'logs', plugin), stderr: join(test.dataDir, 'logs', `${plugin}.err`) }
   return {

@@ -3,8 +3,11 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { findPlugins } from '../../../src/hooks/discover.ts'
+import { saidBy } from '../../../src/hooks/upstream/meanings.ts'
 import { withPrograms } from '../../support/bare-path.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
+import { ROOT } from '../../support/program.ts'
 import { type Site, startSite } from '../../support/site.ts'
 
 const homes = useHomes()
@@ -90,6 +93,63 @@ print(json.dumps({"type": "ArchiveResult", "status": "succeeded", "output_str": 
     rmSync(failing, { recursive: true })
   },
 )
+
+const HASHER = withPrograms('sha256sum', 'cut')
+it.skipIf(HASHER.missing)(
+  `its hashes are compared, and made again with what is retried ${HASHER.missing}`,
+  async () => {
+    const home = await homes.make()
+    essay(home)
+    const folder = plugin(
+      home,
+      'sums',
+      'on_Snapshot__95_sums.sh',
+      `#!/bin/sh
+out="$PWD/sums.json"
+cd "\${ARCHIVEBOX_PUBLISHED_DIR:-..}"
+hash=$(sha256sum essay/words.txt | cut -d ' ' -f 1)
+printf '{"files": [{"path": "essay/words.txt", "size": 34, "sha256": "%s"}]}' "$hash" >"$out"
+echo '{"type": "ArchiveResult", "status": "succeeded", "output_str": "one file"}'
+`,
+      {},
+    )
+    const ready = join(home.dataDir, 'ready')
+    plugin(home, 'later', 'on_Snapshot__50_later.sh', `#!/bin/sh\ntest -e ${ready} && echo it >it.txt\n`, {
+      isCopy: false,
+    })
+    const makes = { isCopy: false, hashes: 'sums.json' }
+    writeFileSync(join(folder, 'config.json'), JSON.stringify({ makes, reads_published: true }))
+    const { stderr } = await home.run(['add', '--run', '--plugins', 'essay,later,sums', site.url], {
+      env: { PATH: HASHER.path },
+    })
+    const { output_dir, outcome } = await snapshot(home)
+    expect(outcome, stderr).toBe('partial')
+    expect(await home.run(['verify'])).toMatchObject({ code: 0 })
+    writeFileSync(join(home.dataDir, output_dir, 'essay', 'words.txt'), 'The words of an essay, at LENGTH.\n')
+    const verified = await home.run(['verify'])
+    expect(verified.code).toBe(1)
+    expect(verified.stdout).toContain('its SHA-256 is')
+    writeFileSync(ready, '')
+    const id = await home.value<string>("select id from archive_result where plugin = 'later'")
+    expect(await home.run(['result', 'retry', id])).toMatchObject({ code: 0 })
+    await home.run(['run', '--exit-on-idle'], { env: { PATH: HASHER.path } })
+    expect(await home.value("select max(attempt) from archive_result where plugin = 'sums'")).toBe(2)
+  },
+)
+
+it('a new database knows what our own plugins make, and those of ArchiveBox', async () => {
+  const home = await homes.make()
+  const rows = await home.query<{ plugin: string; makes: unknown }>('select plugin, makes from plugin_meaning')
+  const own = findPlugins([join(ROOT, 'src', 'plugins')])
+  for (const { plugin, makes } of rows)
+    expect([plugin, makes]).toEqual([
+      plugin,
+      saidBy(own.find(({ name }) => name === plugin) ?? { name: plugin, makes: undefined }),
+    ])
+  expect(rows.map(({ plugin }) => plugin)).toEqual(
+    expect.arrayContaining(own.filter((one) => saidBy(one)).map(({ name }) => name)),
+  )
+})
 
 it('what is wrong in what it says is named, and it runs all the same', async () => {
   const home = await homes.make()

@@ -1,19 +1,19 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { commandTree } from '../../../src/cli/program.ts'
+import { SHOWN_COMMANDS } from '../../support/docs.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
 import { COOKIES_TXT } from '../../support/login-site.ts'
-import { NODE, PROGRAM, ROOT } from '../../support/program.ts'
+import { NODE, PROGRAM } from '../../support/program.ts'
 import { Registry } from '../../support/registry.ts'
 import { type Site, startSite } from '../../support/site.ts'
 
 // Every example of every help, as a reader would type it, on one data dir. Where it names example.com or a row, it gets
 // what is there.
-const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
 const AN_ID = '9c41d2e7'
 /** Answers other than 0, and why. */
 const OTHER_CODES: Readonly<Record<string, number>> = {
@@ -74,10 +74,12 @@ it('every verb shows how it is used', () => {
   expect(leaves(commandTree(), '').filter((verb) => !shown.has(verb))).toEqual([])
 })
 
-/** What the README shows, too, is run there, on a database of its own; what is not our program may not be here. */
+/** What the docs show is run there, on a database of its own; what is not our program may not be here. */
 const others = examples.filter(
   ({ command }) =>
-    command.includes('archivebox-ts') && !readme.includes(`npx ${command}\n`) && !ASKS_THE_REGISTRY.includes(command),
+    command.includes('archivebox-ts') &&
+    !SHOWN_COMMANDS.includes(`npx ${command}`) &&
+    !ASKS_THE_REGISTRY.includes(command),
 )
 
 it.each(others)('$command', async ({ verb, command }) => {

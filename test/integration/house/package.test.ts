@@ -11,12 +11,27 @@ import {
   statSync,
   symlinkSync,
 } from 'node:fs'
+import { isBuiltin } from 'node:module'
 import { dirname, join } from 'node:path'
+import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pluginFolders } from '../../../src/hooks/plugin-folders.ts'
 import { newFolder } from '../../support/homes.ts'
 import { killAll, processesOf } from '../../support/processes.ts'
 import { AS_OURSELVES, NODE, ROOT } from '../../support/program.ts'
+
+interface Bill {
+  readonly components: readonly { name: string; version: string; hashes?: unknown[]; licenses?: unknown[] }[]
+}
+
+/** Whose code the sources import, rather than types. */
+function importedPackages(): string[] {
+  const built = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.startsWith('src/cli/plugin-template'))
+  const texts = built.map((file) => readFileSync(join(ROOT, file), 'utf8'))
+  const from = /^(?:import (?!type\b)|export )[^'"`;]*? from '((?:@[\w-]+\/)?[\w][\w.-]*)(?:\/[^']*)?'/gm
+  const names = texts.flatMap((text) => [...text.matchAll(from)].map(([, name]) => name!))
+  return [...new Set(names)].filter((name) => !isBuiltin(name))
+}
 
 // What `npm pack` makes, unpacked somewhere else, with nothing beside it but the database's programs: as `npm install`
 // would lay it out.
@@ -27,7 +42,7 @@ describe('the package', () => {
     folder = newFolder()
     const checkout = join(folder, 'checkout')
     mkdirSync(checkout)
-    for (const name of ['package.json', 'README.md', 'LICENSE', 'scripts', 'src'])
+    for (const name of ['package.json', 'package-lock.json', 'README.md', 'LICENSE', 'docs', 'scripts', 'src'])
       cpSync(join(ROOT, name), join(checkout, name), { recursive: true })
     symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'))
     const env = { ...process.env, PATH: `${dirname(NODE)}:${process.env['PATH']}` }
@@ -52,15 +67,40 @@ describe('the package', () => {
     expect(left).toEqual([])
   })
 
-  it('holds the program, its licence and those of what is in it, and no sources, tests or leftovers', () => {
-    expect(readdirSync(installed).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json'])
+  it('holds the program, its docs, its licence and those of what is in it, and no sources, tests or leftovers', () => {
+    expect(readdirSync(installed).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'docs', 'package.json'])
     const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { version: string }
     expect(execFileSync(NODE, [join(installed, 'dist', 'main.js'), 'version'], { encoding: 'utf8' }).trim()).toBe(
       version,
     )
+  })
+
+  it('lists what of others is inside it: valid CycloneDX, with every package that the sources import', async () => {
+    const text = readFileSync(join(installed, 'dist', 'sbom.cdx.json'), 'utf8')
+    expect(await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(text)).toBeNull()
+    const { components } = JSON.parse(text) as Bill
+    const names = new Set(components.map(({ name }) => name))
+    expect(importedPackages().filter((name) => !names.has(name))).toEqual([])
+    for (const name of ['pg-protocol', 'tldts', 'entities', 'smart-buffer', 'rolldown']) expect(names).toContain(name)
+    for (const name of ['vitest', 'typescript', 'axe-core', '@sparticuz/chromium']) expect(names).not.toContain(name)
+    for (const { name, hashes, licenses } of components)
+      expect({ name, hashes, licenses }).toMatchObject({
+        hashes: [{ alg: 'SHA-512' }],
+        licenses: [{}],
+      })
+    // Built again it is the same.
+    expect(text).not.toMatch(/timestamp|serialNumber|BomRef\./)
+  })
+
+  it('has the licence of all of it, also of what is inside a package', () => {
     const licences = readFileSync(join(installed, 'dist', 'LICENSES.txt'), 'utf8')
-    for (const name of ['kysely', 'pg', 'postgres', 'commander', '@mozilla/readability', 'linkedom'])
-      expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'))
+    const { components } = JSON.parse(readFileSync(join(installed, 'dist', 'sbom.cdx.json'), 'utf8')) as Bill
+    const titles = new Set(licences.match(/^\S+ \d\S*(?= \()/gm))
+    expect(components.filter(({ name, version }) => !titles.has(`${name} ${version}`))).toEqual([])
+    expect(licences).toMatch(/^pdfjs-dist [\d.]+ \(Apache-2\.0\) inside unpdf$/m)
+    expect(licences).toMatch(/^Public Suffix List \(MPL-2\.0\) inside tldts$/m)
+    expect(licences).toContain('TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION')
+    expect(licences).toContain('Mozilla Public License, version 2.0')
   })
 
   it('knows its plugins without a look at their folders', () => {

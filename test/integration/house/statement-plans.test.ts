@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { uuidv7 } from '../../../src/base/ids.ts'
+import { Meanings } from '../../../src/base/makes.ts'
 import { UrlList } from '../../../src/base/url-list.ts'
 import * as archived from '../../../src/db/archived-pages.ts'
 import * as binaries from '../../../src/db/binaries.ts'
@@ -633,8 +634,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/judge.ts judgeResults': () => Promise.resolve(), // Sends none.
   'machines/judge.ts recordVerdicts': () =>
     recordVerdicts(db, new Map([[other, { outcome: 'failed', cause: 'none', http_status: null }]])),
-  'db/recorded-files.ts recordedPages': () => recorded.recordedPages(db, other, 10),
-  'db/recorded-files.ts recordedPage': () => recorded.recordedPage(db, other),
+  'db/recorded-files.ts recordedPages': () => recorded.recordedPages(db, new Meanings([]), other, 10),
+  'db/recorded-files.ts recordedPage': () => recorded.recordedPage(db, new Meanings([]), other),
   'db/recorded-files.ts writtenSince': () => recorded.writtenSince(db, other, 'hashes'),
   'db/recorded-files.ts withoutRow': () => recorded.withoutRow(db, 'snapshot', [other]),
   'db/process-rows.ts endedAmong': () => rows.endedAmong(home, [other]),

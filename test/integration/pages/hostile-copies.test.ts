@@ -9,14 +9,14 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mimeOf } from '../../../src/base/mime.ts'
+import { inPage } from '../../../src/browse/browser/in-page.ts'
+import { partsOf } from '../../../src/browse/browser/page-parts.ts'
+import { singleFile } from '../../../src/browse/browser/single-file.ts'
 import { assetFiles } from '../../../src/pages/assets.ts'
 import { outputsOf as outputsBy } from '../../../src/pages/model/outputs.ts'
 import type { SnapshotPage } from '../../../src/pages/model/snapshot.ts'
 import { onDisk } from '../../../src/pages/on-disk.ts'
 import { snapshotPage } from '../../../src/pages/snapshot-page.ts'
-import { partsOf } from '../../../src/plugins/base/browser/page-parts.ts'
-import { SERIALIZE } from '../../../src/plugins/base/browser/page-scripts.ts'
-import { singleFile } from '../../../src/plugins/base/browser/single-file.ts'
 import { articleDocument } from '../../../src/plugins/readability/article-document.ts'
 import { inertArticle } from '../../../src/plugins/readability/inert-article.ts'
 import { Browser, noBrowser } from '../../support/browser.ts'
@@ -103,7 +103,7 @@ describe.skipIf(noBrowser || noPackage)(`copies of hostile pages ${noBrowser}${n
       const tab = await tabs.visit(`http://${at(site)}/${name}`, { CHROME_SETTLE_TIMEOUT: '5' })
       const parts = await partsOf(tab, 1e8)
       write(`${name}/singlefile/singlefile.html`, [...singleFile(parts, `http://${at(site)}/${name}`)].join(''))
-      write(`${name}/dom/output.html`, await tab.evaluate<string>(SERIALIZE))
+      write(`${name}/dom/output.html`, await tab.evaluate<string>(inPage('serialize')))
       // All of it, also what no article would have.
       const inner = await tab.evaluate<string>('document.documentElement.innerHTML')
       for (const [view, text] of Object.entries({ seen: inner, served: pages[name]! }))
@@ -140,7 +140,13 @@ describe.skipIf(noBrowser || noPackage)(`copies of hostile pages ${noBrowser}${n
     const page: SnapshotPage = {
       ...{ id: '0199-id', folder: name, url: 'http://example.com/', title: name, outcome: 'archived', cause: null },
       ...{ httpStatus: 200, sealedAt: new Date(), depth: 0, tags: [], notes: null, bookmarkedAt: null, urlHash: '' },
-      ...{ crawl: { id: '0199-crawl', folder: 'crawl' }, isCopied: false, results: [], outputs: outputsOf(made) },
+      ...{
+        crawl: { id: '0199-crawl', folder: 'crawl' },
+        isCopied: false,
+        hashes: undefined,
+        results: [],
+        outputs: outputsOf(made),
+      },
     }
     write(`${name}/index.html`, snapshotPage(page, onDisk(dir, name)))
   }

@@ -4,14 +4,15 @@ import { once } from 'node:events'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { AddressFilter, type Resolve } from '../../../src/base/address-filter.ts'
-import { HIDE_OVERLAYS } from '../../../src/plugins/base/browser/behaviours/overlays.ts'
-import { Cdp } from '../../../src/plugins/base/browser/cdp.ts'
-import { guardBrowser } from '../../../src/plugins/base/browser/guard.ts'
-import { launchBrowser, type RunningBrowser } from '../../../src/plugins/base/browser/launch.ts'
-import { socksArguments, startSocksFilter } from '../../../src/plugins/base/browser/socks-filter.ts'
-import { Tab } from '../../../src/plugins/base/browser/tab.ts'
-import { visitPage } from '../../../src/plugins/base/browser/visit-page.ts'
+import { Cdp } from '../../../src/browse/browser/cdp.ts'
+import { guardBrowser } from '../../../src/browse/browser/guard.ts'
+import { inPage } from '../../../src/browse/browser/in-page.ts'
+import { launchBrowser } from '../../../src/browse/browser/launch.ts'
+import type { RunningBrowser } from '../../../src/browse/browser/start-browser.ts'
+import { Tab } from '../../../src/browse/browser/tab.ts'
+import { visitPage } from '../../../src/browse/browser/visit-page.ts'
+import { AddressFilter, type Resolve } from '../../../src/browse/network/address-filter.ts'
+import { socksArguments, startSocksFilter } from '../../../src/browse/network/socks-filter.ts'
 import { newFolder } from '../../support/folders.ts'
 import { hostilePages } from '../../support/hostile-pages.ts'
 import { noOtherUser, OTHER_USER } from '../../support/other-user.ts'
@@ -175,7 +176,7 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
     const tab = await Tab.open(browser.relay.endpoint, {}, async () => {})
     const seen = { CHROME_HIDE_OVERLAYS: 'False', CHROME_SETTLE_TIMEOUT: '1' }
     await visitPage(tab, `${site.url}/crowds`, seen, PATIENCE_MS, false)
-    expect(await tab.evaluate(HIDE_OVERLAYS([]))).toEqual(['#banner'])
+    expect(await tab.evaluate(inPage('hide-overlays', []))).toEqual(['#banner'])
     await tab.close()
   })
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { emptySecretFields } from '../../../src/plugins/base/browser/empty-fields.ts'
+import { emptySecretFields } from '../../../src/browse/browser/empty-fields.ts'
 import { noPackage } from '../../support/packaged-browser.ts'
 import { RealTabs } from '../../support/real-tabs.ts'
 import { type Site, startSite } from '../../support/site.ts'

@@ -160,7 +160,7 @@ describe('a built hook', () => {
         expect.arrayContaining([`${plugin.toUpperCase()}_ENABLED`, `${plugin.toUpperCase()}_TIMEOUT`]),
       )
       // Whatever is documented is read, and by the name it is documented with.
-      const places = ['base/**/*.ts', 'plugins/base/**/*.ts', `plugins/${plugin}/*.ts`]
+      const places = ['{base,browse,plugins/base}/**/*.ts', `plugins/${plugin}/*.ts`]
       const sources = globSync(places, { cwd: join(ROOT, 'src') }).map((source) =>
         readFileSync(join(ROOT, 'src', source), 'utf8'),
       )

@@ -2,13 +2,11 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AppError } from '../../../src/base/errors.ts'
-import { FINISH } from '../../../src/plugins/base/browser/behaviours/finish.ts'
-import { UNPIN } from '../../../src/plugins/base/browser/behaviours/unpin.ts'
-import { partsOf } from '../../../src/plugins/base/browser/page-parts.ts'
-import { SERIALIZE } from '../../../src/plugins/base/browser/page-scripts.ts'
-import { singleFile } from '../../../src/plugins/base/browser/single-file.ts'
-import type { Tab } from '../../../src/plugins/base/browser/tab.ts'
-import { visitPage } from '../../../src/plugins/base/browser/visit-page.ts'
+import { inPage } from '../../../src/browse/browser/in-page.ts'
+import { partsOf } from '../../../src/browse/browser/page-parts.ts'
+import { singleFile } from '../../../src/browse/browser/single-file.ts'
+import type { Tab } from '../../../src/browse/browser/tab.ts'
+import { visitPage } from '../../../src/browse/browser/visit-page.ts'
 import { coveredPages, KEPT } from '../../support/covered-pages.ts'
 import { foldedPage } from '../../support/folded-page.ts'
 import { latePages } from '../../support/late-pages.ts'
@@ -108,7 +106,7 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
     const tab = await tabs.visit(`${site.url}/folded`)
     const shown = await tabs.visit(`${site.url}/folded`, { CHROME_HIDE_OVERLAYS: 'False' })
     expect([await tab.evaluate(covered), await shown.evaluate(covered)]).toEqual([0, 2])
-    expect(await tab.evaluate(SERIALIZE)).toContain('We use cookies.')
+    expect(await tab.evaluate(inPage('serialize'))).toContain('We use cookies.')
     await Promise.all([tab.close(), shown.close()])
   })
 
@@ -138,14 +136,14 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
   it('is at its end, where it fades in', async () => {
     const tab = await tabs.visit(`${site.url}/fades`)
     await tab.evaluate(`document.body.animate({ color: ['red', 'blue'] }, 9000).playbackRate = 0`) // It has no end.
-    await tab.evaluate(FINISH)
+    await tab.evaluate(inPage('finish'))
     expect(await tab.evaluate(`getComputedStyle(document.querySelector('p')).opacity`)).toBe('1')
     await tab.close()
   })
 
   it('comes to rest and can be printed, whatever its style sheets and elements are called', async () => {
     const tab = await tabs.visit(`${site.url}/named`)
-    await tab.evaluate(UNPIN)
+    await tab.evaluate(inPage('unpin'))
     expect((await tabs.seen(`${site.url}/named`)).settled).toBe(true)
     await tab.close()
   })

@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts'
 export const PLUGINS: readonly Mutant[] = [
   {
     name: 'a server that lies about its charset is believed',
-    file: 'src/plugins/base/charset.ts',
+    file: 'src/browse/html/charset.ts',
     find: "if (isUtf8(bytes)) return 'UTF-8'",
     replacement: '',
     test: 'test/integration/workers/bad-pages.test.ts',

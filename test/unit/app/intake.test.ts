@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { Intake } from '../../../src/app/add/intake.ts'
-import { AddressFilter } from '../../../src/base/address-filter.ts'
+import { AddressFilter } from '../../../src/browse/network/address-filter.ts'
 
 it.each([
   ['a URL', { url: 'javascript:\u001b]0;owned\u0007\u009b2J\nx', line: 2 }],

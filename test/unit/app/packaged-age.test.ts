@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { aged, builtAt } from '../../../src/app/doctor/packaged-age.ts'
-import { packagedBrowser } from '../../../src/plugins/base/browser/packaged.ts'
+import { packagedBrowser } from '../../../src/browse/browser/packaged.ts'
 import { newFolder } from '../../support/folders.ts'
 
 it('knows when the packaged browser was built, and nothing about another package', async () => {

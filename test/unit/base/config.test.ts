@@ -12,6 +12,7 @@ import {
   settingsOf,
   strongest,
 } from '../../../src/base/config.ts'
+import { readDoc } from '../../support/docs.ts'
 import { program, ROOT } from '../../support/program.ts'
 
 describe('a setting', () => {
@@ -104,11 +105,11 @@ describe('the settings', () => {
   })
 })
 
-describe('the README', () => {
+describe('docs/settings.md', () => {
   it('has the table of all settings as the schema has them (node scripts/write-settings.ts)', () => {
-    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
-    for (const name of Object.keys(ALL_SETTINGS)) expect(readme).toContain(`| \`${name}\` |`)
-    expect(readme).toBe(withSettings(readme))
+    const docs = readDoc('docs/settings.md')
+    for (const name of Object.keys(ALL_SETTINGS)) expect(docs).toContain(`| \`${name}\` |`)
+    expect(docs).toBe(withSettings(docs))
   })
 })
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../../src/base/errors.ts'
-import type { Cookie } from '../../../src/base/persona/cookie.ts'
-import { merged } from '../../../src/base/persona/cookie.ts'
-import { parseCookiesJson } from '../../../src/base/persona/cookies-json.ts'
-import { formatCookiesTxt, parseCookiesTxt } from '../../../src/base/persona/cookies-txt.ts'
-import { headersFor } from '../../../src/base/persona/headers.ts'
-import { settingsIn } from '../../../src/base/persona/persona.ts'
+import type { Cookie } from '../../../src/browse/persona/cookie.ts'
+import { merged } from '../../../src/browse/persona/cookie.ts'
+import { parseCookiesJson } from '../../../src/browse/persona/cookies-json.ts'
+import { formatCookiesTxt, parseCookiesTxt } from '../../../src/browse/persona/cookies-txt.ts'
+import { headersFor } from '../../../src/browse/persona/headers.ts'
+import { settingsIn } from '../../../src/browse/persona/persona.ts'
 
 const SECRET = 'hush-hush'
 const plain: Cookie = {

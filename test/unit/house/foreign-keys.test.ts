@@ -12,7 +12,7 @@ import { wantedBy } from '../../../src/app/records/queue-records.ts'
 import { Meanings } from '../../../src/base/makes.ts'
 import { mimeOf } from '../../../src/base/mime.ts'
 import { own, put } from '../../../src/base/own.ts'
-import { sameSiteOf } from '../../../src/base/persona/cookie.ts'
+import { sameSiteOf } from '../../../src/browse/persona/cookie.ts'
 import { placeOf } from '../../../src/importers/archivebox/folders.ts'
 import { outputsOf } from '../../../src/pages/model/outputs.ts'
 import { ROOT } from '../../support/program.ts'
@@ -26,7 +26,7 @@ const MAY: readonly (readonly [place: string, words: RegExp, why: string])[] = [
   ['engine/', /./, 'keys are states, events and columns of graphs, which are literals of the program'],
   ['base/config-edit.ts', /^(?:expected|parsed|table)\[/, 'of settings that the user names, found in the file before'],
   ['workers/supervise/home-environment.ts', /^process\.env\[name\]$/, 'by names of our own'],
-  ['plugins/base/request.ts', /^headers\[name\]$/, 'behind Object.hasOwn, once per header'],
+  ['browse/http/request.ts', /^headers\[name\]$/, 'behind Object.hasOwn, once per header'],
 ]
 
 describe('a key from elsewhere', () => {
@@ -37,7 +37,7 @@ describe('a key from elsewhere', () => {
   afterAll(() => api.close())
 
   it('is looked up in a Map, or by `own`: nothing that is only a string is the index of an object', () => {
-    const projects = ['tsconfig.json', 'src/pages/script/tsconfig.json'].map((name) => join(ROOT, name))
+    const projects = ['.', 'src/pages/script', 'src/browse/script'].map((name) => join(ROOT, name, 'tsconfig.json'))
     const snapshot = api.updateSnapshot({ openProjects: projects })
     const wrong: string[] = []
     const stale = new Set(MAY)

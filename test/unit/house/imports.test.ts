@@ -16,7 +16,7 @@ const STOREYS = [
   ['machines'],
   ['processes'],
   ['db', 'importers'],
-  ['engine'],
+  ['engine', 'browse'],
   ['base'],
 ]
 /** The same of the rooms within `workers`. */
@@ -98,6 +98,16 @@ describe('imports', () => {
     expect(edges.filter(({ from, to }) => isScript(to) && !isScript(from)).map(written)).toEqual([])
   })
 
+  it('of what runs in a page that is visited stay there; what it takes and gives is known outside', () => {
+    const isScript = (file: string) => file.startsWith('browse/script/')
+    const [types, shared] = ['browse/script/scripts.ts', ['browse/persona/storage.ts', 'browse/browser/frame-mark.ts']]
+    const wrong = edges.filter(({ from, to }) =>
+      isScript(from) ? !isScript(to) && !shared.includes(to) : isScript(to) && to !== types,
+    )
+    expect(edges.filter(({ to }) => isScript(to)).length).toBeGreaterThan(20)
+    expect(wrong.map(written)).toEqual([])
+  })
+
   it('of what only ArchiveBox’s suite needs lead from hooks to it, never back', () => {
     const isUpstream = (file: string) => file.startsWith('hooks/upstream/')
     const touching = edges.filter(({ from, to }) => roomOf(from) === 'hooks' && isUpstream(to) !== isUpstream(from))
@@ -105,24 +115,18 @@ describe('imports', () => {
     expect(touching.filter(({ from, to }) => isUpstream(from) && roomOf(to) === 'hooks').map(written)).toEqual([])
   })
 
-  it('of a plugin are its own files, what plugins share, the leaves, and what reads lists', () => {
+  it('of a plugin are its own files, what plugins share, the contract, and rooms that know no hooks', () => {
     const folderOf = (file: string) => file.split('/').slice(0, 2).join('/')
     const wrong = edges.filter(({ from, to }) => {
-      if (roomOf(from) !== 'plugins') return false
-      const allowed = folderOf(from) === 'plugins/base' ? ['plugins/base'] : [folderOf(from), 'plugins/base']
-      return !['base', 'importers'].includes(roomOf(to)) && !allowed.includes(folderOf(to))
+      if (roomOf(from) !== 'plugins' || ['base', 'browse', 'importers'].includes(roomOf(to))) return false
+      if (['hooks/contract.ts', 'hooks/result-record.ts'].includes(to)) return false
+      return !['plugins/base', folderOf(from)].includes(folderOf(to))
     })
     expect(wrong.map(written)).toEqual([])
   })
 
-  it('of plugins are nobody’s: they are executables; their common base serves all others that visit pages', () => {
-    const wrong = edges.filter(({ from, to }) => {
-      if (roomOf(to) !== 'plugins' || roomOf(from) === 'plugins') return false
-      const visits =
-        ['hooks/host.ts', 'hooks/built-in.ts', 'workers/page/robots.ts'].includes(from) ||
-        from.startsWith('app/personas/')
-      return !(visits && to.startsWith('plugins/base/'))
-    })
+  it('of plugins are nobody’s: they are executables', () => {
+    const wrong = edges.filter(({ from, to }) => roomOf(to) === 'plugins' && roomOf(from) !== 'plugins')
     expect(wrong.map(written)).toEqual([])
   })
 })

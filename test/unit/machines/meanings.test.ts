@@ -32,6 +32,7 @@ const FILES: Readonly<Record<string, Readonly<Record<string, OutputFile>>>> = {
   text: { 'some.txt': file('text/plain') },
   picture: { 'some.png': file('image/png'), 'thumbnail.webp': file('image/webp') },
   bytes: { 'some.bin': file('application/octet-stream') },
+  package: { 'some.wacz': file('application/wacz') },
 }
 
 const result = (plugin: string, status: ResultStatus, more: Partial<JudgedResult> = {}): JudgedResult => ({

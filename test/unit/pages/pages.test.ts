@@ -60,6 +60,7 @@ const snapshot: SnapshotPage = {
   crawl: { id: '0199-crawl', folder: 'archive/crawls/20260203/example.com/id' },
   urlHash: 'abcd',
   isCopied: true,
+  hashes: undefined,
   outputs: outputsOf(RESULTS),
   results: RESULTS,
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { isPrivateAddress, isPrivateName } from '../../../src/base/private-host.ts'
 import { userAgent } from '../../../src/base/user-agent.ts'
+import { retryAfterSeconds } from '../../../src/browse/http/retry-after.ts'
+import { isPrivateAddress, isPrivateName } from '../../../src/browse/network/private-host.ts'
 import { busyIn, isBusyCause } from '../../../src/machines/busy.ts'
-import { retryAfterSeconds } from '../../../src/plugins/base/retry-after.ts'
 
 describe('a host', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { pageTitle } from '../../../src/plugins/base/page-title.ts'
+import { pageTitle } from '../../../src/browse/html/page-title.ts'
 import { dataUrlBytes } from '../../../src/plugins/favicon/data-url.ts'
 import { iconUrl } from '../../../src/plugins/favicon/icon-url.ts'
 import { isImage, isSvg } from '../../../src/plugins/favicon/image-type.ts'

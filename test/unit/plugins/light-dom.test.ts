@@ -64,7 +64,11 @@ function look(document: Document): unknown {
   return [before, document.toString(), seen(), made]
 }
 
-test('a light tree reads and writes as the tree of linkedom', () => {
-  const own = look(parseHTML(PAGE).document as unknown as Document)
+test('a light tree reads and writes as the tree of linkedom, of which another version stays as it is', () => {
+  const create = () => (parseHTML('<p>').document as unknown as Document).createElement
+  const [own, heavy] = [look(parseHTML(PAGE).document as unknown as Document), create()]
+  expect(look(parsed(PAGE, '0.19.0').document as Document)).toEqual(own)
+  expect(create()).toBe(heavy)
   expect(look(parsed(PAGE).document as Document)).toEqual(own)
+  expect(create(), 'the one that is installed is known').not.toBe(heavy)
 })

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { ChainCookies } from '../../../src/plugins/base/cookies.ts'
+import { count, flag, list, sizeLimit, sizeText, timeoutSeconds } from '../../../src/base/env-settings.ts'
+import { storableLine } from '../../../src/base/storable-line.ts'
+import { ChainCookies } from '../../../src/browse/http/cookies.ts'
+import { recordStamp, resultRecord, snapshotDepth } from '../../../src/hooks/result-record.ts'
 import { fileName } from '../../../src/plugins/base/file-name.ts'
-import { oneLine, recordStamp, resultRecord, snapshotDepth } from '../../../src/plugins/base/records.ts'
-import { count, flag, list, sizeLimit, sizeText, timeoutSeconds } from '../../../src/plugins/base/settings.ts'
 import { merkleRoot } from '../../../src/plugins/hashes/merkle-root.ts'
 import { failureReason, isAnswered, savedPage } from '../../../src/plugins/wget/wget-log.ts'
 
@@ -95,9 +96,9 @@ describe('the records of a hook', () => {
   )
 
   it('hold text that every database takes', () => {
-    expect(oneLine(' a\0b\r\n\tc\u2028d ')).toBe('a b c d')
-    expect(oneLine('😀😀', 3)).toBe('😀…')
-    expect(oneLine('x'.repeat(9999)).length).toBe(2000)
+    expect(storableLine(' a\0b\r\n\tc\u2028d ')).toBe('a b c d')
+    expect(storableLine('😀😀', 3)).toBe('😀…')
+    expect(storableLine('x'.repeat(9999)).length).toBe(2000)
   })
 })
 

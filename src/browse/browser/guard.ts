@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs'
+import { memoryPageBytes } from '../../base/memory-page.ts'
+import { lacksSharedMemory } from './shared-memory.ts'
+import type { RunningBrowser } from './start-browser.ts'
+
+const LOOK_MS = 2_000
+/** A process that somebody has stopped may be on its way on. */
+const LOOKS_STOPPED = 2
+/** Looks are counted, not seconds: when this process was frozen as well, it has seen nothing. */
+const LOOKS_WITHOUT_ANSWER = 7
+
+/**
+ * Looks after a browser. Kills every process of it that takes more memory than `limit` (bytes resident, its shared
+ * parts included): a page that wants more crashes its own tab, and not the machine. Kills all of it when one of its
+ * processes is frozen, or the browser has not answered for a quarter of a minute: it would keep every page waiting; and
+ * when /dev/shm has become full, where one tab after another would crash: the next browser is started without it. Where
+ * there is no /proc, frozen ones are not noticed, nor memory.
+ * @param said what was killed, in one line
+ * @returns ends it
+ */
+export function guardBrowser(browser: RunningBrowser, limit: number, said: (line: string) => void): () => void {
+  const pid = browser.process.pid!
+  let stopped = 0
+  let unanswered = 0
+  let isAsked = false
+  const ask = async () => {
+    isAsked = true
+    await browser.relay.answer()
+    isAsked = false
+  }
+  const look = () => {
+    const all = familyOf(pid)
+    for (const each of all) {
+      const bytes = residentBytes(each)
+      if (bytes <= limit) continue
+      const took = `took ${inMb(bytes)}, more than ${inMb(limit)} (CHROME_MAX_MEMORY)`
+      said(`A process of the browser ${took}, and was ended.`)
+      if (each === pid) browser.relay.close(`it ${took}`)
+      else browser.relay.explain(`it ${took}`)
+      end(each)
+    }
+    if (browser.sharesMemory && lacksSharedMemory()) {
+      const full = 'there was hardly any space left in /dev/shm'
+      said(`The browser was ended: ${full}. The next one does without.`)
+      browser.relay.close(full)
+      for (const each of all) end(each)
+    }
+    stopped = all.some(isStopped) ? stopped + 1 : 0
+    unanswered = isAsked ? unanswered + 1 : 0
+    if (!isAsked) void ask()
+    const isStuck = unanswered >= LOOKS_WITHOUT_ANSWER
+    if (stopped < LOOKS_STOPPED && !isStuck) return
+    said(`The browser ${isStuck ? 'did not answer' : 'was frozen'} and was ended.`)
+    for (const each of all) end(each)
+  }
+  const timer = setInterval(look, LOOK_MS)
+  return () => clearInterval(timer)
+}
+
+/** Kills a browser and all of its processes, frozen ones, too. */
+export function endBrowser({ process: { pid } }: Pick<RunningBrowser, 'process'>): void {
+  for (const each of familyOf(pid!)) end(each)
+}
+
+/** In one unit, since they may be close together. */
+const inMb = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MB`
+
+/** A process and all below it. */
+function familyOf(pid: number): number[] {
+  const children = read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number)
+  return [pid, ...children.flatMap(familyOf)]
+}
+
+function residentBytes(pid: number): number {
+  return Number(read(`/proc/${pid}/statm`).split(' ')[1] ?? 0) * memoryPageBytes()
+}
+
+/** Its state stands behind its name, which may hold anything. */
+const isStopped = (pid: number) => /^[Tt] /.test(read(`/proc/${pid}/stat`).split(') ').at(-1) ?? '')
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'latin1')
+  } catch {
+    return '' // It is gone.
+  }
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It is gone.
+  }
+}

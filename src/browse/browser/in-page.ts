@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { asset } from '../../base/package-root.ts'
+import type { Scripts } from '../script/scripts.ts'
+
+/** A call of what runs in a page, as an expression. It is bundled: the sources have it from the build, too. */
+export function inPage<N extends keyof Scripts>(name: N, ...given: Parameters<Scripts[N]>): string {
+  const call = `return script(${given.map((value) => JSON.stringify(value)).join()})`
+  return `(() => {${textOf(name)}\n${call}})()`
+}
+
+const known = new Map<string, string>()
+
+function textOf(name: string): string {
+  const text = known.get(name) ?? readFileSync(join(asset('in-page', '../dist/in-page'), `${name}.js`), 'utf8')
+  known.set(name, text)
+  return text
+}

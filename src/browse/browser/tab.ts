@@ -1,0 +1,173 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { text } from '../../base/env-settings.ts'
+import { AppError } from '../../base/errors.ts'
+import { AddressFilter } from '../network/address-filter.ts'
+import { AnswerRefused, Cdp, type Session, TabCrashed } from './cdp.ts'
+import { type ConsoleLog, collectConsole } from './console.ts'
+import { dismissDialogs } from './dialogs.ts'
+import { inPage } from './in-page.ts'
+import { ATTACH, InnerTargets } from './inner-targets.ts'
+import { languagesIn } from './languages.ts'
+import { MainDocument } from './main-document.ts'
+import { NetworkActivity } from './network-activity.ts'
+import type { TabIds, TabSetup } from './tab-setup.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** A browser that takes longer for an empty tab hangs. */
+const OPEN_MS = 15_000
+/** A page that does not answer a trivial question for so long is busy with itself. */
+export const ANSWER_MS = 5_000
+/** A hook's time is over by then. */
+const TURN_MS = 60_000
+export const BUSY = 'the page keeps the browser busy and does not answer'
+
+/** A tab with a context (cookies, storage, cache) of its own, which ends with it, or with the connection. */
+export class Tab {
+  readonly session: Session
+  readonly console: ConsoleLog = { lines: [], dropped: 0 }
+  readonly network: NetworkActivity
+  readonly document: MainDocument
+  readonly filter: AddressFilter
+  /** What of the page has sessions of its own. */
+  readonly inner: InnerTargets
+  /** Rejects when the tab crashes, its browser ends, or what it got may not be kept. */
+  readonly #lost = Promise.withResolvers<never>()
+  readonly #cdp: Cdp
+  readonly #ids: TabIds
+  #stuck = false
+
+  private constructor(cdp: Cdp, ids: TabIds, filter: AddressFilter) {
+    this.#cdp = cdp
+    this.#ids = ids
+    this.session = cdp.session(ids.session)
+    this.filter = filter
+    this.network = new NetworkActivity(this.session, ids.target) // The main frame has the id of its target.
+    this.document = new MainDocument(cdp, this.session, ids.target)
+    collectConsole(this.session, this.console)
+    this.#lost.promise.catch(() => {})
+    void cdp.closed.then((gone) => this.#lost.reject(gone))
+    this.session.on('Inspector.targetCrashed', (said?: { readonly why?: string }) =>
+      this.#lost.reject(new TabCrashed(said?.why)),
+    )
+    dismissDialogs(this.session)
+    this.#watch(this.session)
+    this.inner = new InnerTargets(this.session)
+    this.inner.prepare(async ({ session, kind }) => {
+      this.#watch(session)
+      if (kind !== 'frame') return
+      this.network.hear(session)
+      collectConsole(session, this.console)
+      const enabled = (['Page.enable', 'Runtime.enable', 'Log.enable'] as const).map((method) => session.send(method))
+      await Promise.all([...enabled, beforeScripts(session)])
+    })
+    this.inner.onLeave((session) => this.network.forget(session))
+  }
+
+  /** Takes nothing more from a page, and ends it, when an address has answered that the filter refuses. */
+  #watch(session: Session): void {
+    const look = ({ url, remoteIPAddress }: { readonly url: string; readonly remoteIPAddress?: string }) => {
+      const refusal = remoteIPAddress ? this.filter.refusalOfAnswer(url, remoteIPAddress) : undefined
+      if (refusal === undefined) return
+      this.#lost.reject(new AnswerRefused(refusal))
+      this.#cdp.send('Target.closeTarget', { targetId: this.#ids.target }).catch(() => {}) // It tells nobody.
+    }
+    session.on('Network.responseReceived', ({ response }) => look(response))
+    session.on('Network.requestWillBeSent', ({ redirectResponse }) => redirectResponse && look(redirectResponse))
+  }
+
+  /**
+   * Opens an empty tab in the browser at `endpoint`. Throws BrowserGone, also when that does not answer in time, and
+   * NoTurn when others have it for themselves for longer than `turnMs`.
+   */
+  static async open(endpoint: string, env: Env, setUp: TabSetup, turnMs = TURN_MS): Promise<Tab> {
+    const cdp = await Cdp.connect(endpoint)
+    await cdp.turn(turnMs)
+    const late = setTimeout(() => cdp.close(), OPEN_MS) // What is under way then fails with BrowserGone.
+    try {
+      const { browserContextId: context } = await cdp.send('Target.createBrowserContext', { disposeOnDetach: true })
+      await cdp.send('Browser.setDownloadBehavior', { behavior: 'deny', browserContextId: context })
+      const { targetId: target } = await cdp.send('Target.createTarget', {
+        url: 'about:blank',
+        browserContextId: context,
+        newWindow: true, // Screenshots of tabs that share a window hang now and then.
+      })
+      const { sessionId: session } = await cdp.send('Target.attachToTarget', { targetId: target, flatten: true })
+      const tab = new Tab(cdp, { context, session, target }, AddressFilter.from(env))
+      await tab.#prepare(env)
+      await setUp(cdp, { context, session, target }, tab.inner)
+      return tab
+    } catch (error) {
+      cdp.close()
+      throw error
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  async #prepare(env: Env): Promise<void> {
+    const { send } = this.session
+    const [width, height] = (text(env, 'CHROME_RESOLUTION') ?? '1440,2000').split(',').map(Number)
+    if (!width || !height) throw new AppError('CHROME_RESOLUTION is not WIDTH,HEIGHT')
+    const languages = languagesIn(env['CHROME_LANGUAGE'])
+    const { userAgent } = await this.#cdp.send('Browser.getVersion')
+    const visitor = {
+      userAgent: text(env, 'CHROME_USER_AGENT') ?? userAgent.replace('HeadlessChrome', 'Chrome'),
+      ...(languages.length > 0 && { acceptLanguage: languages.join(',') }),
+    }
+    this.inner.prepare(async ({ session, kind }) => {
+      if (kind === 'frame') await session.send('Emulation.setUserAgentOverride', visitor)
+    })
+    await Promise.all([
+      send('Page.enable'),
+      send('Runtime.enable'),
+      send('Log.enable'),
+      send('Inspector.enable'),
+      beforeScripts(this.session),
+      send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
+      send('Target.setAutoAttach', ATTACH),
+      send('Network.setBypassServiceWorker', { bypass: true }),
+      send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false }),
+      send('Emulation.setUserAgentOverride', visitor),
+    ])
+  }
+
+  /** The value of an expression in the page, which may be a promise. Throws AppError with the page's own error. */
+  async evaluate<T>(expression: string): Promise<T> {
+    const { result, exceptionDetails: trouble } = await this.send('Runtime.evaluate', {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+    })
+    if (trouble) throw new AppError(`the page's script failed: ${trouble.exception?.description ?? trouble.text}`)
+    return result.value as T
+  }
+
+  /** Sends a command, and fails at once when the tab is lost or the page does not answer any more. */
+  readonly send: Session['send'] = async (method, ...params) => {
+    if (this.#stuck) throw new AppError(BUSY)
+    return await Promise.race([this.session.send(method, ...params), this.#lost.promise])
+  }
+
+  /** Nothing can be had from this page any more. */
+  giveUp(): void {
+    this.#stuck = true
+  }
+
+  async close(): Promise<void> {
+    const disposed = this.#cdp.send('Target.disposeBrowserContext', { browserContextId: this.#ids.context })
+    await this.within(disposed, ANSWER_MS).catch(() => {})
+    this.#cdp.close()
+  }
+
+  /** What a promise yields; undefined: not within so many milliseconds. Throws when the tab is lost. */
+  async within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+    const over = new AbortController()
+    const late = sleep(ms, undefined, { signal: over.signal }).catch(() => undefined)
+    promise.catch(() => {}) // It may fail after its time.
+    return await Promise.race([promise, late, this.#lost.promise]).finally(() => over.abort())
+  }
+}
+
+const beforeScripts = ({ send }: Session) =>
+  send('Page.addScriptToEvaluateOnNewDocument', { source: inPage('before-scripts') })

@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { count, flag } from '../../base/env-settings.ts'
+import { AppError } from '../../base/errors.ts'
+import { unlessGone } from './cdp.ts'
+import { explainBrokenOff, explainNavigation } from './net-error.ts'
+import type { Redirect } from './network-activity.ts'
+import { type Showing, showAll } from './show-all.ts'
+import { ANSWER_MS, BUSY, type Tab } from './tab.ts'
+
+/** The network is quiet when nothing was requested for so long. */
+const QUIET_MS = 500
+const LOOK_MS = 25
+const CRASH_MS = 200
+/** How long a page may take to end its script, on a busy machine. */
+const INTERRUPT_MS = 15_000
+/** Seconds that a loaded page may take to come to rest, when CHROME_SETTLE_TIMEOUT does not say otherwise. */
+const SETTLE_SECONDS = 10
+
+/** How the visit of a page went. */
+export interface Visited {
+  readonly url: string
+  /** After all redirects, by servers and scripts. */
+  readonly final_url: string
+  readonly http_status: number | null
+  readonly content_type: string
+  readonly title: string
+  readonly redirects: readonly Redirect[]
+  readonly requests: number
+  /** False: the page was still loading or changing when its time was over. */
+  readonly settled: boolean
+  /** Why the page is there only as far as it came; null: it is whole. */
+  readonly broken_off: string | null
+  /** Selectors of consent banners and the like that are not seen in pictures, PDF and single file. */
+  readonly hidden_overlays: readonly string[]
+  readonly ms: number
+}
+
+/** A page that was visited. */
+export interface VisitedTab {
+  readonly tab: Tab
+  readonly visited: Visited
+  /** Somebody with logins has visited it. */
+  readonly isPrivate: boolean
+}
+
+/**
+ * Takes a tab to a page, once, and waits until that is at rest: loaded, all of it shown once, its fonts there and the
+ * network quiet; at most CHROME_SETTLE_TIMEOUT after it has loaded, and `budgetMs` in all. What is there by then
+ * counts. Throws AppError with the reason when there is no page: network trouble, a download, a crash, or no answer
+ * within the budget.
+ * @param isLoggedIn the page may be seen with somebody's rights, so nothing in it is pressed
+ */
+export async function visitPage(
+  tab: Tab,
+  url: string,
+  env: Readonly<Record<string, string | undefined>>,
+  budgetMs: number,
+  isLoggedIn: boolean,
+): Promise<Visited> {
+  const { document, network } = tab
+  const began = performance.now()
+  const left = () => Math.max(0, began + budgetMs - performance.now())
+  const refusal = tab.filter.refusalOf(url)
+  if (refusal !== undefined) throw new AppError(refusal)
+  const explained = (code: string, at: string) => {
+    const why = URL.canParse(at) ? tab.filter.refusalOf(at) : undefined
+    return why === undefined ? explainNavigation(code, at) : new AppError(why)
+  }
+  const answer = await tab.within(tab.session.send('Page.navigate', { url }), left())
+  if (answer === undefined) throw new AppError(`timed out after ${Math.round(budgetMs / 1000)} s`)
+  if (answer.isDownload || answer.errorText === 'net::ERR_ABORTED') {
+    await pause(tab, CRASH_MS) // A crash aborts it, too, and is told a moment later.
+    throw new AppError('a download, not a page')
+  }
+  if (answer.errorText !== undefined)
+    throw explained(answer.errorText, network.failure?.url ?? network.redirects.at(-1)?.to ?? url)
+  const isLoaded = await loaded(tab, left())
+  const settleMs = Math.min(left(), count(env, 'CHROME_SETTLE_TIMEOUT', SETTLE_SECONDS) * 1000)
+  const showing = { hides: flag(env, 'CHROME_HIDE_OVERLAYS', true), presses: !isLoggedIn }
+  let hidden: readonly string[] = []
+  const settled =
+    isLoaded &&
+    (await settle(tab, settleMs, showing, (selectors) => {
+      hidden = selectors
+    }))
+  await tab.within(document.stay(), ANSWER_MS)
+  // Another document that is on its way has come, or does not come any more.
+  if (!settled && document.number > 1) await loaded(tab, ANSWER_MS)
+  // A page that goes on loading has no picture.
+  if (!settled) await answers(tab, 'Page.stopLoading')
+  if (!(await answers(tab, 'Page.getLayoutMetrics'))) await interrupt(tab)
+  const title = await tab.within(tab.session.send('Runtime.evaluate', { expression: 'document.title' }), ANSWER_MS)
+  if (!title) throw new AppError(BUSY)
+  const { url: finalUrl, unreachableUrl } = document.shown
+  // The page has led to where nobody answers: what is shown is the browser's own page.
+  if (unreachableUrl || finalUrl.startsWith('chrome-error:')) {
+    const { failure } = network
+    throw explained(failure?.errorText ?? 'FAILED', failure?.url ?? unreachableUrl ?? url)
+  }
+  const { answer: main, brokenOff } = network
+  return {
+    url,
+    final_url: finalUrl,
+    http_status: main?.status || null,
+    content_type: main?.type ?? '',
+    title: String(title.result.value ?? ''),
+    redirects: network.redirects,
+    requests: network.requests,
+    settled,
+    broken_off: brokenOff === undefined ? null : explainBrokenOff(brokenOff, finalUrl),
+    hidden_overlays: hidden,
+    ms: Math.round(performance.now() - began),
+  }
+}
+
+/** Throws when the tab is lost meanwhile. */
+async function pause(tab: Tab, ms = LOOK_MS): Promise<void> {
+  await tab.within(sleep(ms), ms)
+}
+
+/** Waits until the document is loaded that is shown by then; false: not within `ms`. */
+async function loaded(tab: Tab, ms: number): Promise<boolean> {
+  for (const until = performance.now() + ms; !tab.document.isLoaded && performance.now() < until; ) await pause(tab)
+  return tab.document.isLoaded
+}
+
+/**
+ * Has the page show all that it has, and waits until the network is quiet. When the page leads to another one
+ * meanwhile, the same again with that.
+ * @param onHidden told what was hidden in the document that is shown
+ */
+async function settle(
+  tab: Tab,
+  ms: number,
+  showing: Showing,
+  onHidden: (selectors: readonly string[]) => void,
+): Promise<boolean> {
+  const { document, network } = tab
+  const until = performance.now() + ms
+  const left = () => Math.max(0, until - performance.now())
+  while (left() > 0 && (await loaded(tab, left()))) {
+    const { number } = document
+    const shown = showAll(tab, left() / 2, showing).then((selectors) => {
+      onHidden(selectors)
+      return true
+    }, unlessGone)
+    const isThere = await tab.within(shown, left())
+    if (!isThere) await pause(tab) // Its document is gone, or will be in a moment.
+    while (isThere && document.number === number && left() > 0) {
+      if (network.quietMs >= QUIET_MS) return true
+      await pause(tab)
+    }
+  }
+  return false
+}
+
+/**
+ * Asks for what the page's own thread must answer: scripts can be evaluated in the midst of another one. While one
+ * document gives way to the next the browser refuses, and is asked again.
+ */
+async function answers(
+  tab: Tab,
+  method: 'Page.getLayoutMetrics' | 'Page.stopLoading',
+  ms = ANSWER_MS,
+): Promise<boolean> {
+  for (const until = performance.now() + ms; performance.now() < until; ) {
+    const asked = tab.session.send(method).then(() => true, unlessGone)
+    if (await tab.within(asked, until - performance.now())) return true
+    await pause(tab)
+  }
+  return false
+}
+
+/** Ends the script that keeps a page busy, and its loading. */
+async function interrupt(tab: Tab): Promise<void> {
+  await tab.within(tab.session.send('Runtime.terminateExecution'), INTERRUPT_MS)
+  await answers(tab, 'Page.stopLoading', INTERRUPT_MS)
+  if (!(await answers(tab, 'Page.getLayoutMetrics'))) tab.giveUp()
+}

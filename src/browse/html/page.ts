@@ -1,0 +1,5 @@
+/** A page as text, and the base of its relative links. */
+export interface Page {
+  readonly url: string
+  readonly html: string
+}

@@ -1,0 +1,54 @@
+import { defaultTreeAdapter, parse, parseFragment } from 'parse5'
+import { AppError } from '../../base/errors.ts'
+import type { Document, DocumentFragment } from './tree.ts'
+
+/** Elements in elements; browsers' own parsers stop at 512. Each tag is compared with all that are open. */
+const MOST_DEPTH = 1_000
+/** Elements for each tag, and some that go without one. */
+const MOST_FOR_TAG = 4
+const MOST_MORE = 10_000
+
+/** The tree of a page, as browsers read it. Throws AppError for one of which none is made in time. */
+export const readTree = (html: string): Document => parse(html, { treeAdapter: measured(html) })
+
+/** The same of a part of a page. */
+export const readFragment = (html: string): DocumentFragment => parseFragment(html, { treeAdapter: measured(html) })
+
+/** What `read` makes; undefined: no tree can be made of it. */
+export function unlessRefused<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof AppError) return undefined
+    throw error
+  }
+}
+
+/**
+ * Makes no more of a text than stands in it: styles that nobody closes (`<font>`) are opened by a parser, all of them,
+ * in each block that follows, so that 25 kB become millions of elements.
+ */
+function measured(html: string): typeof defaultTreeAdapter {
+  const most = MOST_FOR_TAG * tagsIn(html) + MOST_MORE
+  let elements = 0
+  let depth = 0
+  return {
+    ...defaultTreeAdapter,
+    createElement(...all) {
+      if (++elements > most) throw new AppError(`its ${html.length} characters would be more than ${most} elements`)
+      return defaultTreeAdapter.createElement(...all)
+    },
+    onItemPush() {
+      if (++depth > MOST_DEPTH) throw new AppError(`its elements are nested deeper than ${MOST_DEPTH}`)
+    },
+    onItemPop() {
+      depth -= 1
+    },
+  }
+}
+
+function tagsIn(html: string): number {
+  let tags = 0
+  for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) tags += 1
+  return tags
+}

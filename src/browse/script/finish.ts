@@ -1,0 +1,11 @@
+import type { Scripts } from './scripts.ts'
+
+/** What moves for ever, or is held, stays as it is. */
+const finish: Scripts['finish'] = () => {
+  for (const animation of document.getAnimations()) {
+    const { endTime } = animation.effect?.getComputedTiming() ?? {}
+    const isMoving = animation.playState === 'running' && animation.playbackRate !== 0
+    if (isMoving && Number.isFinite(endTime)) animation.finish()
+  }
+}
+export default finish
