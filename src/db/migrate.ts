@@ -66,8 +66,8 @@ export interface Migrating {
 /**
  * Brings the schema up to date; safe to call from many processes at once. Returns the names that were applied. Waits
  * for a runner of an older program, whose schema must not change under it: for one that is exiting, as long as that
- * takes; otherwise a moment, until its heartbeat is old. Throws AppError when it does not end, and when the database was migrated by a newer program: an older one must not
- * write to it.
+ * takes; otherwise a moment, until its heartbeat is old. Throws AppError when it does not end, and when the database
+ * was migrated by a newer program: an older one must not write to it.
  */
 export async function migrate(db: Database, url: string, { tell, settle, makeWay }: Migrating): Promise<string[]> {
   const current = await refuseNewerSchema(db)
