@@ -32,9 +32,9 @@ interface OpenEntry {
 }
 
 /**
- * Finds the entries in JSON that arrives in chunks: strings and objects in lists of entries, however deeply nested.
- * Each is parsed separately, so that memory stays flat, and a syntax error costs the entry it is in, not the lines
- * after it.
+ * Finds the entries in JSON that comes in chunks: strings and objects in lists of entries, however deep those lie. Each
+ * is parsed alone, so that memory stays flat, and what is broken costs the entry it is in, not the lines after it. Of
+ * 100,000 entries, the 51st broken, a parser that streams (@streamparser/json) gives 50, and `JSON.parse` none.
  */
 export class JsonScanner {
   readonly #visitor: JsonVisitor

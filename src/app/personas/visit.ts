@@ -10,12 +10,9 @@ import { endBrowser } from '../../browse/browser/guard.ts'
 import { inPage } from '../../browse/browser/in-page.ts'
 import { launchBrowser } from '../../browse/browser/launch.ts'
 import type { Browser } from '../../browse/browser/packaged.ts'
-import { personaDress } from '../../browse/browser/persona.ts'
-import { Tab } from '../../browse/browser/tab.ts'
-import { visitPage } from '../../browse/browser/visit-page.ts'
 import { scanHtml } from '../../browse/html/scan-html.ts'
 import { readBody } from '../../browse/http/body.ts'
-import { get } from '../../browse/http/fetch.ts'
+import { fetchPage, openTab, visitPage } from '../../browse/index.ts'
 
 /** What a page shows to a persona. */
 export interface Seen {
@@ -39,14 +36,18 @@ export async function visitAs(env: Texts, url: string, say: (line: string) => vo
 }
 
 async function byBrowser(browser: Browser, env: Texts, url: string, say: (line: string) => void): Promise<Seen> {
-  const dress = await personaDress({ env, visit: undefined, log: say })
   const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-persona-'))
   const sockets = makeShortFolder(shortFolderOf(folder), "the browser's socket")
   const network = await browserNetwork(env)
   try {
     const running = await launchBrowser(browser, folder, sockets, env, network.args, true)
     try {
-      const tab = await Tab.open(running.relay.endpoint, env, dress)
+      let hasEnded = false
+      void running.ended.then(() => (hasEnded = true))
+      const context = { env, signal: AbortSignal.timeout(timeoutOf(undefined, env) * 1000), log: say }
+      const tab = await openTab(context, {
+        endpoint: () => (hasEnded ? undefined : running.relay.endpoint),
+      })
       const { final_url, http_status } = await visitPage(tab, url, env, timeoutOf(undefined, env) * 1000, true)
       const hasField = await tab.evaluate<boolean>(inPage('has-password-field'))
       return { url: final_url, http_status, has_password_field: hasField, by: 'browser' }
@@ -62,7 +63,7 @@ async function byBrowser(browser: Browser, env: Texts, url: string, say: (line: 
 
 async function byHttp(env: Texts, url: string): Promise<Seen> {
   const signal = AbortSignal.timeout(timeoutOf(undefined, env) * 1000)
-  const answer = await get({ url, env, signal }, url)
+  const answer = await fetchPage({ url, env, signal })
   const { bytes } = await readBody(answer, { bytes: MOST_BYTES, name: '' }, signal)
   await answer.body.close()
   let hasField = false

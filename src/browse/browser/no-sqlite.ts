@@ -29,6 +29,9 @@ const CANNOT_OPEN = [0xb8, 14, 0, 0, 0, 0xc3]
  * A SQLite that opens no database, as a shared library. The packaged browser's NSS is linked with SQLite, which a bare
  * system lacks: without it, the first page behind TLS would end the browser. NSS uses it for an account's own
  * certificates alone, and does without when they cannot be opened (ELF gABI; x86-64, as the packaged browser).
+ *
+ * Looked for in vain: a package of npm that carries the library (the addons with SQLite in them export nothing of it),
+ * a flag (Chromium ends itself when NSS does not load), an entry to change (NSS is bound as a whole when it is loaded).
  */
 export function withoutSqlite(): Buffer {
   const names = [SQLITE, ...FUNCTIONS, OPEN, VARIABLE]

@@ -12,7 +12,7 @@ import type { TabSetup } from './tab-setup.ts'
  * How the persona of a page makes a tab its own: cookies and storage in the tab's context, headers to their hosts,
  * language and time zone. A cookie that the browser refuses is said, and left out.
  */
-export async function personaDress(
+export async function personaSetup(
   context: Pick<RequestContext, 'env' | 'visit'> & { log(line: string): void },
 ): Promise<TabSetup> {
   const { cookies, headers, origins } = await credentialsFor(context)

@@ -48,3 +48,8 @@ export interface PageRequest {
   readonly answer: Promise<Answer>
   here: { readonly answer: Answer; readonly afterMs: number } | undefined
 }
+
+/** `HTTP 404 Not Found`, as people write it. */
+export function statusLine(answer: { readonly status: number; readonly statusText: string }): string {
+  return `HTTP ${answer.status} ${answer.statusText}`.trim()
+}

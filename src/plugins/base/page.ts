@@ -2,8 +2,9 @@ import { sizeLimit } from '../../base/env-settings.ts'
 import { AppError } from '../../base/errors.ts'
 import { decodePage, encodingOf, UNDECLARED, withoutHalfCharacter } from '../../browse/html/charset.ts'
 import type { Page } from '../../browse/html/page.ts'
-import type { NotModified } from '../../browse/http/answer.ts'
+import { type NotModified, statusLine } from '../../browse/http/answer.ts'
 import { isHtml, looksLikeHtml, parseContentType } from '../../browse/http/content-type.ts'
+import { fetchPage } from '../../browse/index.ts'
 import type { HookContext, HookResult } from '../../hooks/contract.ts'
 import { lacking, noResults } from './hook.ts'
 import { comesLater, pageUrl, readSibling, siblingRan, staticFile, TRUNCATED_PAGE } from './siblings.ts'
@@ -26,10 +27,9 @@ export interface ServedPage {
  * Requests the page (cap HTML_MAX_SIZE). Returns a `noresults` result when the answer is no page. Throws AppError for
  * network trouble, and for an HTTP error without a page of its own.
  */
-export async function fetchPage(context: HookContext): Promise<ServedPage | HookResult> {
-  const { get, statusLine } = await import('../../browse/http/fetch.ts')
+export async function servedPage(context: HookContext): Promise<ServedPage | HookResult> {
   const { isBlank, readBody } = await import('../../browse/http/body.ts')
-  const answer = await get(context, context.url)
+  const answer = await fetchPage(context)
   const { mime, charset } = parseContentType(answer.headers['content-type'])
   const error = answer.status < 200 || answer.status > 299 ? statusLine(answer) : undefined
   if (mime !== '' && !isHtml(mime)) {
@@ -70,7 +70,7 @@ export async function loadPage(context: HookContext): Promise<Page | HookResult>
   if (context.visit) context.visit.page = saved ?? null
   if (saved) return saved
   if (siblingRan(context, 'html')) return lacking('html')
-  const served = await fetchPage(context)
+  const served = await servedPage(context)
   if ('status' in served) return served
   const wrong = served.error ?? served.trouble
   if (wrong !== undefined) throw new AppError(wrong)

@@ -5,15 +5,12 @@ import { AppError, messageOf } from '../../base/errors.ts'
 import { BrowserGone, NoTurn, TabCrashed } from '../../browse/browser/cdp.ts'
 import { emptySecretFields } from '../../browse/browser/empty-fields.ts'
 import { NO_BROWSER_FOUND } from '../../browse/browser/find-browser.ts'
-import { personaDress } from '../../browse/browser/persona.ts'
-import { Tab } from '../../browse/browser/tab.ts'
 import { recordTraffic } from '../../browse/browser/traffic.ts'
-import { ALONE } from '../../browse/browser/turns.ts'
-import { type VisitedTab, visitPage } from '../../browse/browser/visit-page.ts'
+import type { VisitedTab } from '../../browse/browser/visit-page.ts'
+import { openTab, record, visitPage } from '../../browse/index.ts'
 import { hasLogins } from '../../browse/persona/credentials.ts'
 import { credentialsFor } from '../../browse/persona/credentials-for.ts'
 import { headerNames } from '../../browse/persona/headers.ts'
-import { recordingOf } from '../../browse/warc/recording-of.ts'
 import type { HookContext, HookResult } from '../../hooks/contract.ts'
 import { isDead } from './dead-page.ts'
 import { lacking, later, noResults, skipped } from './hook.ts'
@@ -32,10 +29,6 @@ const TURN_SHARE = 0.5
 const VISIT_SHARE = 0.9
 /** Who has waited for more of it than this, and could not come to an end in what was left, comes again later. */
 const WAIT_SHARE = 0.3
-/** A crashed browser is back within a moment, on a busy machine as soon as one starts at all (launch.ts). */
-const RESTART_MS = 30_000
-const LOOK_MS = 200
-
 /** Of a page that crashes its tab so often, nothing more is to be had. */
 const MOST_CRASHES = 4
 
@@ -133,12 +126,13 @@ async function once(
 async function open(context: HookContext, chrome: string, isAlone: boolean): Promise<VisitedTab> {
   const wholeMs = timeoutSeconds(context.env, 'CHROME') * 1000
   const asked = performance.now()
-  const tab = await openTab(context, chrome, isAlone)
+  const endpoint = () => noteOf(chrome, ENDPOINT) // There is none when its launcher has left.
+  const tab = await openTab(context, { endpoint, isAlone, turnMs: wholeMs * TURN_SHARE })
   const waitedMs = performance.now() - asked
   const budgetMs = Math.min(wholeMs * SHARE, wholeMs * VISIT_SHARE - waitedMs)
   const began = performance.now()
   try {
-    const recording = recordingOf(context)
+    const recording = await record(context)
     const credentials = await credentialsFor(context)
     if (recording) await recordTraffic(tab, recording, headerNames(credentials.headers))
     const isPrivate = hasLogins(credentials)
@@ -150,25 +144,6 @@ async function open(context: HookContext, chrome: string, isAlone: boolean): Pro
   } catch (error) {
     await tab.close()
     throw error
-  }
-}
-
-/** Waits for a browser that is being started again, and for one that others have for themselves. */
-async function openTab(context: HookContext, chrome: string, isAlone: boolean): Promise<Tab> {
-  const { env, signal } = context
-  const dress = await personaDress(context)
-  const turnUntil = performance.now() + timeoutSeconds(env, 'CHROME') * 1000 * TURN_SHARE
-  for (let until = performance.now() + RESTART_MS; ; ) {
-    try {
-      const endpoint = noteOf(chrome, ENDPOINT)
-      if (endpoint === undefined) throw new BrowserGone({ isForGood: true }) // Its launcher has left.
-      return await Tab.open(endpoint + (isAlone ? ALONE : ''), env, dress, turnUntil - performance.now())
-    } catch (error) {
-      if (!(error instanceof BrowserGone) || error.isForGood || signal.aborted) throw error
-      if (error.wasThere) until = performance.now() + RESTART_MS
-      if (performance.now() > Math.min(until, turnUntil)) throw new BrowserGone({ isForGood: true })
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-    }
   }
 }
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env node
-// The icon of a site: the one that the page names, else /favicon.ico. At most one request.
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { sizeLimit } from '../../base/env-settings.ts'
 import { writeWhole } from '../../base/whole-file.ts'
 import { decodePage, encodingOf, UNDECLARED } from '../../browse/html/charset.ts'
+// The icon of a site: the one that the page names, else /favicon.ico. At most one request.
+import { statusLine } from '../../browse/http/answer.ts'
+import { fetchPage } from '../../browse/index.ts'
 import type { HookContext } from '../../hooks/contract.ts'
 import { defineHook, lacking, noResults, succeeded } from '../base/hook.ts'
 import { pageUrl, readSibling, siblingRan, staticFile, TRUNCATED_PAGE } from '../base/siblings.ts'
@@ -37,10 +39,9 @@ export default defineHook(import.meta, {
 
 /** The bytes at `url`, or a line about why there are none. Throws AppError for network trouble. */
 async function download(context: HookContext, url: string): Promise<Buffer | string> {
-  const { get, statusLine } = await import('../../browse/http/fetch.ts')
   const { readBody } = await import('../../browse/http/body.ts')
   const limit = sizeLimit(context.env, 'FAVICON_MAX_SIZE', DEFAULT_MAX_SIZE)
-  const answer = await get(context, url)
+  const answer = await fetchPage(context, url)
   try {
     if (answer.status < 200 || answer.status > 299) return `no icon: ${statusLine(answer)}`
     const { bytes, trouble } = await readBody(answer, limit, context.signal)

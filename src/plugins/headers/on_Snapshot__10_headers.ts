@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 // The redirect chain and the headers of a page, without its body.
 import { writeJson } from '../../base/whole-file.ts'
-import { get } from '../../browse/http/fetch.ts'
+import { fetchPage } from '../../browse/index.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
 
 export default defineHook(import.meta, {
   plugin: 'headers',
   async run(context) {
-    const answer = await get(context, context.url)
+    const answer = await fetchPage(context)
     // The names are ArchiveBox's; its readers know `headers` and `response_headers`. An HTTP error is worth keeping,
     // too.
     writeJson(context.outputDir, 'headers.json', {

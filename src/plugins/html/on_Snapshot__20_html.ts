@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { writeWhole } from '../../base/whole-file.ts'
 import { pageForDisk } from '../../browse/html/charset.ts'
 import { defineHook, failed, noResults, saved, truncated } from '../base/hook.ts'
-import { fetchPage } from '../base/page.ts'
+import { servedPage } from '../base/page.ts'
 import { staticFile, TRUNCATED_PAGE } from '../base/siblings.ts'
 
 const PAGE = 'html/output.html'
@@ -17,7 +17,7 @@ export default defineHook(import.meta, {
   async run(context) {
     const file = staticFile(context)
     if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
-    const page = await fetchPage(context)
+    const page = await servedPage(context)
     if ('status' in page) return page
     const at = (path: string) => join(context.outputDir, '..', path)
     const isTruncated = page.error === undefined && page.trouble !== undefined

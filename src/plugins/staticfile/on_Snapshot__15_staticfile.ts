@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { type SizeLimit, sizeLimit } from '../../base/env-settings.ts'
 import { makeDir, PART } from '../../base/whole-file.ts'
 import type { Answer } from '../../browse/http/answer.ts'
+import { statusLine } from '../../browse/http/answer.ts'
 import { chunksOf, saveBody } from '../../browse/http/body.ts'
 import { isPage, looksLikeHtml, parseContentType } from '../../browse/http/content-type.ts'
-import { get, statusLine } from '../../browse/http/fetch.ts'
+import { fetchPage } from '../../browse/index.ts'
 import type { HookContext } from '../../hooks/contract.ts'
 import { fileName } from '../base/file-name.ts'
 import { defineHook, failed, lacking, noResults, saved, truncated } from '../base/hook.ts'
@@ -27,7 +28,7 @@ export default defineHook(import.meta, {
     if (known && isPage(known.headers)) return noResults(parseContentType(String(known.headers['content-type'])).mime)
     if (!known && siblingRan(context, 'headers')) return lacking('headers')
 
-    const answer = await get(context, context.url)
+    const answer = await fetchPage(context)
     const { mime } = parseContentType(answer.headers['content-type'])
     if (EMPTY.has(answer.status)) {
       await startOf(answer, limit, context.signal) // To its end, so that the WARC has it whole.

@@ -4,12 +4,11 @@ import { startDeadline } from '../../base/deadline.ts'
 import { timeoutSeconds } from '../../base/env-settings.ts'
 import { messageOf } from '../../base/errors.ts'
 import { BrowserGone } from '../../browse/browser/cdp.ts'
-import { get } from '../../browse/http/fetch.ts'
 import { follow } from '../../browse/http/follow.ts'
 import { isRequested } from '../../browse/http/page-request.ts'
+import { fetchPage, record as recordingOf } from '../../browse/index.ts'
 import { Visit } from '../../browse/visit.ts'
 import { type Made, type Recording, WARC } from '../../browse/warc/recording.ts'
-import { recordingOf } from '../../browse/warc/recording-of.ts'
 import type { HookContext, HookResult } from '../../hooks/contract.ts'
 import { defineHook, failed, lacking, noResults, succeeded } from '../base/hook.ts'
 import { readSibling, siblingRan, staticFile } from '../base/siblings.ts'
@@ -43,7 +42,7 @@ export default defineHook(import.meta, {
 })
 
 async function record(context: HookContext): Promise<HookResult> {
-  const recording = recordingOf(context)!
+  const recording = (await recordingOf(context))!
   const page = withoutFragment(context.url)
   try {
     // In a row of hooks both have happened.
@@ -80,7 +79,7 @@ async function record(context: HookContext): Promise<HookResult> {
 /** Reads the answer to the row's shared request to its end, if nobody else has: the recording listens. */
 async function readPage(context: HookContext, { left }: Recording): Promise<void> {
   try {
-    const { body } = await get(context, context.url)
+    const { body } = await fetchPage(context)
     for await (const _ of body.chunks(context.signal)) if (body.size > left) break
   } catch (error) {
     context.log(messageOf(error))

@@ -3,7 +3,7 @@ import { AppError, messageOf } from '../../base/errors.ts'
 import { ROBOT, userAgent } from '../../base/user-agent.ts'
 import type { Answer } from '../../browse/http/answer.ts'
 import { chunksOf } from '../../browse/http/body.ts'
-import { get } from '../../browse/http/fetch.ts'
+import { fetchPage } from '../../browse/index.ts'
 
 /** The rules in a host's robots.txt. */
 export interface Robots {
@@ -54,7 +54,7 @@ async function read(file: string, settings: Texts, abort: AbortSignal): Promise<
   const late = AbortSignal.timeout(TIMEOUT_MS)
   try {
     const context = { url: file, env: settings, signal: AbortSignal.any([abort, late]) }
-    const answer = await get(context, file)
+    const answer = await fetchPage(context)
     const text = await startOf(answer, context.signal).finally(() => answer.body.close())
     // Without a file everything is allowed; a failing server allows nothing.
     if (answer.status >= 500) return unread(`robots.txt: HTTP ${answer.status}`, settings)

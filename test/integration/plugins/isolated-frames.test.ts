@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { partsOf, sizeOf } from '../../../src/browse/browser/page-parts.ts'
-import { personaDress } from '../../../src/browse/browser/persona.ts'
+import { personaSetup } from '../../../src/browse/browser/persona.ts'
 import { singleFile } from '../../../src/browse/browser/single-file.ts'
 import { noPackage } from '../../support/packaged-browser.ts'
 import { RealTabs } from '../../support/real-tabs.ts'
@@ -85,7 +85,7 @@ describe.skipIf(noPackage)(`frames of another site${noPackage}`, () => {
         CHROME_TIMEZONE: 'Asia/Tokyo',
         CHROME_LANGUAGE: 'de-DE',
       }
-      const dress = await personaDress({ env, visit: undefined, log: () => {} })
+      const dress = await personaSetup({ env, visit: undefined, log: () => {} })
       const tab = await tabs.visit(`${site.url}/`, { ...env, CHROME_SETTLE_TIMEOUT: '5' }, { isLoggedIn: true, dress })
       expect(tab.inner.frames.length > 0).toBe(isIsolated)
       const html = [...singleFile(await partsOf(tab, 1e8), site.url)].join('')

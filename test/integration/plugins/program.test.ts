@@ -39,7 +39,7 @@ const running = new Set<ChildProcess>()
 beforeAll(async () => {
   // A build of our own, elsewhere: dist/ belongs to whoever works with the program at the moment.
   place = mkdtempSync(join(tmpdir(), 'plugins-program-'))
-  for (const path of ['scripts', 'package.json', 'src'])
+  for (const path of ['scripts', 'package.json', 'package-lock.json', 'src'])
     cpSync(join(ROOT, path), join(place, path), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(place, 'node_modules'))
   for (const path of STALE) {

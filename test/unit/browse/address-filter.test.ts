@@ -3,8 +3,8 @@ import { request as httpRequest } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { hostRules } from '../../../src/browse/browser/host-rules.ts'
-import { get } from '../../../src/browse/http/fetch.ts'
 import { request } from '../../../src/browse/http/request.ts'
+import { fetchPage } from '../../../src/browse/index.ts'
 import { AddressFilter, type Resolve } from '../../../src/browse/network/address-filter.ts'
 import { withHttpFilter } from '../../../src/browse/network/http-filter.ts'
 import { isPrivateAddress } from '../../../src/browse/network/private-host.ts'
@@ -139,7 +139,7 @@ it('runs another program beside nothing when nothing else is kept out, unless it
 
 it('lets a request through a redirect, or a name, to what is open only', async () => {
   const context = (url: string) => ({ url, env: settings(), signal: AbortSignal.timeout(5_000) })
-  const ask = async (url: string) => (await get(context(url), url)).status
+  const ask = async (url: string) => (await fetchPage(context(url), url)).status
   expect(await ask(open.url)).toBe(200)
   await expect(ask(`${open.url}/moved`)).rejects.toThrow('127.0.0.1 is a private address (BLOCK_PRIVATE_ADDRESSES)')
   const filter = AddressFilter.from(settings(), resolve)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readBody } from '../../../src/browse/http/body.ts'
-import { get } from '../../../src/browse/http/fetch.ts'
+import { fetchPage } from '../../../src/browse/index.ts'
 import { Visit } from '../../../src/browse/visit.ts'
 import { requestHead } from '../../../src/browse/warc/http-message.ts'
 import { recordingOf } from '../../../src/browse/warc/recording-of.ts'
@@ -50,7 +50,7 @@ async function record(paths: readonly string[], env: Record<string, string> = {}
   const common = { env, visit, signal: AbortSignal.timeout(20_000), emit: () => {}, log: () => {} }
   const context = { ...common, url: site.url + paths[0]!, outputDir: join(folder, 'headers') }
   for (const path of paths) {
-    const answer = await get(context, site.url + path)
+    const answer = await fetchPage(context, site.url + path)
     await readBody(answer, { bytes: 1e9, name: 'X' }, context.signal)
   }
   try {
@@ -127,8 +127,8 @@ describe('a WARC', () => {
     const signal = AbortSignal.timeout(20_000)
     const ends: (() => Promise<void>)[] = []
     const onEnd = (end: () => Promise<void>) => void ends.push(end)
-    await get({ ...common, url: `${site.url}/same`, signal, onEnd }, `${site.url}/same`)
-    await get({ ...common, url: `${site.url}/same`, signal }, `${site.url}/endless`)
+    await fetchPage({ ...common, url: `${site.url}/same`, signal, onEnd }, `${site.url}/same`)
+    await fetchPage({ ...common, url: `${site.url}/same`, signal }, `${site.url}/endless`)
     const { status } = await warc.run({ ...common, signal, onEnd, url: `${site.url}/same` })
     await Promise.all([visit.close(), ...ends.map((end) => end())])
     expect(status).toBe('succeeded')

@@ -1,6 +1,9 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import { parseHTML } from 'linkedom'
 import { expect, test } from 'vitest'
 import { parsed } from '../../../src/plugins/readability/light-dom.ts'
+import { NODE, ROOT } from '../../support/program.ts'
 
 const PAGE = `<!doctype html><html lang=en><head><title>A &amp; B</title><style>p > a { color: red }</style>
 <script>if (1 < 2) document.write("<p>")</script><base href="/x/"></head>
@@ -64,11 +67,16 @@ function look(document: Document): unknown {
   return [before, document.toString(), seen(), made]
 }
 
-test('a light tree reads and writes as the tree of linkedom, of which another version stays as it is', () => {
-  const create = () => (parseHTML('<p>').document as unknown as Document).createElement
-  const [own, heavy] = [look(parseHTML(PAGE).document as unknown as Document), create()]
-  expect(look(parsed(PAGE, '0.19.0').document as Document)).toEqual(own)
-  expect(create()).toBe(heavy)
+test('a light tree reads and writes as the tree of linkedom', () => {
+  const own = look(parseHTML(PAGE).document as unknown as Document)
   expect(look(parsed(PAGE).document as Document)).toEqual(own)
-  expect(create(), 'the one that is installed is known').not.toBe(heavy)
+})
+
+test('only the known version is made light, which is the one that is installed', () => {
+  // In a process of its own: other tests here may have made it light.
+  const script = `import { parsed } from '${join(ROOT, 'src/plugins/readability/light-dom.ts')}'
+    const create = (version) => parsed('<p>', version).document.createElement
+    console.log(create('0.19.0') === create('0.19.0'), create('0.19.0') === create())`
+  const said = execFileSync(NODE, ['--input-type=module', '-e', script], { encoding: 'utf8' })
+  expect(said).toBe('true false\n')
 })
