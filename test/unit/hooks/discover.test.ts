@@ -164,7 +164,7 @@ describe('plugin trees', () => {
   })
 
   it('with a browser of their own leave out built-in plugins that need ours, and no others', () => {
-    const ours = plugin('ours', 'chrome', ['on_Snapshot__1.js'])
+    const ours = plugin('ours', 'chrome', ['on_Snapshot__1.js'], '{"makes": {"browser": true}}')
     plugin('ours', 'mhtml', ['on_Snapshot__2.js'], '{"required_plugins": ["chrome"]}')
     plugin('ours', 'title', ['on_Snapshot__3.js'])
     expect(hooks([ours])).toHaveLength(3)
