@@ -28,9 +28,9 @@ export interface Makes {
   readonly icon: boolean
   /** It is the file itself, for a URL that is a file. */
   readonly file: boolean
-  /** It is the visit of a page by a browser, from which others take what they save. */
+  /** It is the visit of a page by a browser, which others take their captures from. */
   readonly browser: boolean
-  /** The file that is the point of it. */
+  /** Its most important file. */
   readonly mainFile?: string
   /** The files with the text of the page and with its title: plain text, in UTF-8. */
   readonly text?: string
@@ -109,12 +109,12 @@ export class Meanings {
     return this.#makes.get(plugin) ?? (BY_NAME.test(plugin) ? MAKES_NO_COPY : MAKES_A_COPY)
   }
 
-  /** Those whose making is like that, the best first. */
+  /** The plugins whose `makes` meets this condition, the best first. */
   those(isLike: (makes: Makes) => boolean): readonly string[] {
     return [...this.#makes].flatMap(([plugin, makes]) => (isLike(makes) ? [plugin] : []))
   }
 
-  /** Those who say this of what they make, the best first. */
+  /** The plugins that have this field, the best first. */
   with<Key extends keyof Makes>(key: Key): readonly (readonly [plugin: string, value: NonNullable<Makes[Key]>])[] {
     return [...this.#makes].flatMap(([plugin, makes]) => {
       const value = makes[key]

@@ -65,10 +65,9 @@ export interface Migrating {
 
 /**
  * Brings the schema up to date; safe to call from many processes at once. Returns the names that were applied. Waits
- * for a runner of an older program, whose schema must not change under it: for one that leaves as long as that takes,
- * else a moment, until its heartbeat is old.
- * Throws AppError when it does not end, and when the database was migrated by a newer program: an older one must not
- * write to it.
+ * for a runner of an older program, whose schema must not change under it: for one that is exiting, as long as that
+ * takes; otherwise a moment, until its heartbeat is old. Throws AppError when it does not end, and when the database
+ * was migrated by a newer program: an older one must not write to it.
  */
 export async function migrate(db: Database, url: string, { tell, settle, makeWay }: Migrating): Promise<string[]> {
   const current = await refuseNewerSchema(db)
@@ -118,7 +117,7 @@ export async function refuseNewerSchema(db: Database): Promise<number> {
   })
 }
 
-/** The migrations that were applied, or the runner of an older program that stands in the way. */
+/** The migrations that were applied, or the runner of an older program that is in the way. */
 type Done = { readonly applied: string[] } | { readonly older: OlderRunner }
 
 /** Keeps other migrations out for the rest of the transaction. */

@@ -51,7 +51,7 @@ const page = (meanings: Meanings) => sql`
     where r.snapshot_id = s.id
   ) made`
 
-/** The next sealed pages behind one, by id. */
+/** The next sealed pages after this one, by id. */
 export async function recordedPages(
   db: Database,
   meanings: Meanings,
@@ -64,7 +64,7 @@ export async function recordedPages(
   return (await withRetry(db, () => select.execute(db))).rows.map((row) => recorded(row, meanings))
 }
 
-/** One of them as it is now; undefined when it is at work again, or gone. */
+/** One of them in its current state; undefined when it is in work again, or gone. */
 export async function recordedPage(db: Database, meanings: Meanings, id: string): Promise<RecordedPage | undefined> {
   const select = sql<PageRow>`${page(meanings)} where s.status = 'sealed' and s.id = ${id}`
   const [row] = (await withRetry(db, () => select.execute(db))).rows

@@ -8,7 +8,7 @@ import type * as Host from './host.ts'
 
 showSourceLines()
 
-/** By name: the build shall not put it in here, too. */
+/** By name, so that the build does not bundle it in here, too. */
 const file = join(import.meta.dirname, BUILT ? 'host.js' : 'host.ts')
 const loaded = Promise.withResolvers<void>()
 const ran = Promise.withResolvers<void>()

@@ -67,7 +67,7 @@ function linkTo(output: ShownOutput, place: Place): Html {
   return html`href="${href}" data-shown="${shown}" data-name="${plugin}" target="${target}"`
 }
 
-/** Nothing of it can be touched or run: it is a picture of what opens. */
+/** Nothing in it can be clicked or run: it is a picture of what opens. */
 function preview({ path, href, shown, packed, picture }: ShownOutput, { sandbox }: Place): Html {
   if (picture !== undefined || shown === 'image') return html`<img src="${picture ?? href}" alt="" loading="lazy">`
   if (shown === 'html' || shown === 'source' || shown === 'text')

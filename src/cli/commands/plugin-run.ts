@@ -24,7 +24,7 @@ import type { Asked } from '../settings.ts'
 import { printJson, terminal, terminalSink } from '../terminal.ts'
 import { here, named } from './plugin.ts'
 
-/** A shell's way to tell a signal. */
+/** The exit codes of a shell for signals begin here. */
 const SIGNALLED = 128
 /** The last one comes when the terminal is closed. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -78,10 +78,10 @@ export async function pluginRun(asked: Asked, name: string, given: string, verb:
   return force.signal.aborted ? EXIT.interrupted : (codes.at(-1) ?? 0)
 }
 
-/** Says what came of a hook, and what it printed. @returns its exit code, 0 for one that runs on */
+/** Reports how a hook ended, and its output. @returns its exit code, 0 for one that continues */
 function show({ hook, running, exit }: Tried): number {
   if (!exit) {
-    terminal.say(onStderr.dim(`${hook.name} runs in the background`))
+    terminal.say(onStderr.dim(`${hook.name} continues in the background`))
     return 0
   }
   const code = exit.code ?? SIGNALLED + (exit.signal ? constants.signals[exit.signal] : 0)

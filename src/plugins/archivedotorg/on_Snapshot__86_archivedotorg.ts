@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Asks the Wayback Machine for a copy of its own.
+// Asks the Wayback Machine for a copy.
 import { text } from '../../base/env-settings.ts'
 import { AppError } from '../../base/errors.ts'
 import { hasUrlSecrets } from '../../base/url-secrets.ts'
@@ -12,7 +12,7 @@ import { defineHook, later, noResults, skipped, succeeded } from '../base/hook.t
 const ARCHIVE = 'https://web.archive.org'
 /** Upstream's name. */
 const FILE = 'archive.org.txt'
-/** It counts requests, and has moments when it takes none. */
+/** It limits requests, and at times accepts none. */
 const BUSY = new Set([429, 502, 503, 504, 520, 523])
 
 export default defineHook(import.meta, {
@@ -22,7 +22,7 @@ export default defineHook(import.meta, {
     const archive = (text(context.env, 'ARCHIVEDOTORG_URL') ?? ARCHIVE).replace(/\/+$/, '')
     if (isPrivateName(hostname) === true && archive === ARCHIVE) return noResults(`${hostname} is not public`)
     if (hasUrlSecrets(context.url)) return skipped('its URL has a password or token, which nobody else is told')
-    const { env, signal } = context // Without what records the traffic of the page: this is none of it.
+    const { env, signal } = context // Without the recording of the page's traffic: this is not part of it.
     const url = `${archive}/save/${context.url}`
     const answer = await follow({ url, env, signal }, url)
     answer.message.destroy()
@@ -34,7 +34,7 @@ export default defineHook(import.meta, {
   },
 })
 
-/** The address of the copy: where its redirects ended, or what it says. */
+/** The address of the copy: where the redirects ended, or as it reports. */
 function copyIn({ url, headers, status }: Followed, archive: string): string | undefined {
   if (status >= 400) return undefined
   const said = [headers['content-location'], url].map((place) => URL.parse(place ?? '', archive)?.href)

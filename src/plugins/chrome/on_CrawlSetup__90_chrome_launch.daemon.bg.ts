@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The crawl's browser: one for all of its pages, started again when it ends by itself.
+// The crawl's browser: one for all of its pages, restarted when it ends by itself.
 import { rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { basename, dirname, join } from 'node:path'
@@ -17,7 +17,7 @@ import { hasLogins } from '../../browse/persona/credentials.ts'
 import { credentialsFor } from '../../browse/persona/credentials-for.ts'
 import { ENDPOINT, NO_BROWSER, noteOf } from '../base/with-tab.ts'
 
-/** A browser that ends sooner after its start than this is started again only after so long. */
+/** A browser that ends sooner after its start than this is restarted only after this time. */
 const SHORT_LIFE_MS = 5_000
 const END_MS = 10_000
 const MAX_MEMORY = 1024 * 1024 * 1024
@@ -27,7 +27,7 @@ const SKIPPED = 10
 const folder = process.cwd()
 const ownId = process.env['ARCHIVEBOX_PROCESS_ID']
 const short = ownId ? processFolderOf(ownId) : shortFolderOf(folder)
-/** Its profile; nothing of it outlives the crawl. When we are killed, our runner removes both (left-folders.ts). */
+/** Its profile, which does not outlive the crawl. If we are killed, our runner removes both (left-folders.ts). */
 const profiles = join(folder, PROFILES)
 const remove = (each: string) => rmSync(each, { recursive: true, force: true, maxRetries: 5 })
 const clean = () => [profiles, short].map(remove)
@@ -43,13 +43,13 @@ process.on('SIGTERM', () => {
 
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
-/** The last line that a failed hook says is the reason. */
+/** The last line that a failed hook prints is the reason. */
 function fail(error: unknown): never {
   say(messageOf(error))
   process.exit(1)
 }
 
-/** Does somebody listen there? */
+/** Whether somebody listens there. */
 const isServed = (socket: string) =>
   new Promise<boolean>((resolve) => {
     connect(socket, () => resolve(true))
@@ -71,7 +71,8 @@ if (!browser) {
 }
 
 const network = await browserNetwork(process.env)
-// With logins a page shows what frames of others may not read. Of a persona that cannot be read, each page says why.
+// With logins a page shows what frames of other sites must not read. If a persona cannot be read, each page reports
+// why.
 const isIsolated = await credentialsFor({ env: process.env, visit: undefined }).then(hasLogins, () => true)
 let hasRun = false
 for (let failures = 0; !isOver; ) {
@@ -115,8 +116,8 @@ if (running) {
   clearTimeout(late)
 }
 clean()
-// Last: whoever finds no address looks whether we are gone, and must not find us on our way out.
+// Last: a page that finds no address checks whether we are gone, and must not find us exiting.
 rmSync(join(folder, ENDPOINT), { force: true })
-// Not with success: where the crawl's worker has not asked for it, this is a service that is gone.
+// Not with success: if the crawl's worker has not asked for it, this is a service that is gone.
 process.removeAllListeners('SIGTERM')
 process.kill(process.pid, 'SIGTERM')

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The visit of a page, from whose tab the other browser plugins take what they save.
+// The visit of a page; the other browser plugins take their captures from its tab.
 import { STATUS_CODES } from 'node:http'
 import { AppError } from '../../base/errors.ts'
 import { writeJson } from '../../base/whole-file.ts'

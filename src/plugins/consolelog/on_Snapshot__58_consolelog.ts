@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// What the page said on its console, and the errors of its scripts.
+// The console messages of the page, and the errors of its scripts.
 import { writeWhole } from '../../base/whole-file.ts'
 import { redaction } from '../../browse/persona/credentials.ts'
 import { credentialsFor } from '../../browse/persona/credentials-for.ts'

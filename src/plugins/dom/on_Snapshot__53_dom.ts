@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The document as the browser has it after all scripts have run.
+// The document in the browser after all scripts have run.
 import { writeWhole } from '../../base/whole-file.ts'
 import { noteClosedRoots } from '../../browse/browser/closed-roots.ts'
 import { runIn, worldOf } from '../../browse/browser/worlds.ts'

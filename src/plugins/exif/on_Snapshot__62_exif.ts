@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// What a picture says about itself: size, camera, place, date, caption.
+// The metadata of a picture: size, camera, place, date, caption.
 import { readFileSync } from 'node:fs'
 import { sizeLimit, tooLarge } from '../../base/env-settings.ts'
 import { writeJson } from '../../base/whole-file.ts'

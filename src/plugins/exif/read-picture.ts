@@ -1,23 +1,23 @@
 import exifr from 'exifr'
 import { imageSize } from 'image-size'
 
-/** What is known of a picture. What it does not say is missing. */
+/** What is known about a picture. Unknown fields are missing. */
 export interface Picture {
   /** `jpg`, `png`, `webp`, ... */
   readonly type: string
-  /** In pixels as they are stored; `orientation` says how they are to be turned. */
+  /** In stored pixels; `orientation` tells how to turn them. */
   readonly width?: number
   readonly height?: number
   readonly orientation?: number
   readonly camera?: { readonly make?: string; readonly model?: string; readonly lens?: string }
-  /** ISO 8601; without a time zone where the camera knew none. */
+  /** ISO 8601; without a time zone if the camera knew none. */
   readonly taken_at?: string
   /** Degrees and metres. */
   readonly gps?: { readonly latitude: number; readonly longitude: number; readonly altitude?: number }
   readonly description?: string
   readonly author?: string
   readonly copyright?: string
-  /** Everything that was found, by block and by its name in the standards. */
+  /** All tags, by block and by their names in the standards. */
   readonly tags?: Readonly<Record<string, unknown>>
 }
 
@@ -68,7 +68,7 @@ export function pictureType(head: Buffer): string | undefined {
   return undefined
 }
 
-/** Reads a picture's size and all that it tells; a damaged one tells less. */
+/** Reads a picture's size and everything that it contains; a damaged one yields less. */
 export async function readPicture(bytes: Buffer, type: string): Promise<Picture> {
   const size = sizeOf(bytes)
   const source = type === 'webp' ? exifInWebp(bytes) : bytes
@@ -107,7 +107,7 @@ function sizeOf(bytes: Buffer): Pick<Picture, 'width' | 'height' | 'orientation'
   }
 }
 
-/** The block of EXIF in a WebP, which the library does not look for. */
+/** The EXIF block of a WebP, which the library does not look for. */
 function exifInWebp(bytes: Buffer): Buffer | undefined {
   for (let at = 12; at + 8 <= bytes.length; ) {
     const length = bytes.readUInt32LE(at + 4)
@@ -135,7 +135,7 @@ function textOf(value: unknown): string | undefined {
   return typeof said === 'string' ? said.replaceAll('\0', '').trim().slice(0, LONGEST_TEXT) || undefined : undefined
 }
 
-/** As JSON takes it: short bytes as numbers, long ones by their length. */
+/** In a form for JSON: short bytes as numbers, long ones by their length. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return value.length > 64 ? `${value.length} bytes` : [...value]
   if (typeof value === 'string') return value.replaceAll('\0', '').slice(0, LONGEST_TEXT)

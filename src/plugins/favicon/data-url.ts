@@ -1,4 +1,4 @@
-/** The bytes of a `data:` URL, or a line that says what is wrong with it. */
+/** The bytes of a `data:` URL, or a line about what is wrong with it. */
 export function dataUrlBytes(url: string): Buffer | string {
   const comma = url.indexOf(',')
   if (comma < 0) return 'not a valid data: URL'

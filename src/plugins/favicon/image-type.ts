@@ -11,7 +11,7 @@ const SIGNATURES: readonly (readonly [offset: number, text: string])[] = [
   [4, 'ftypavif'],
 ]
 
-/** Are these bytes a picture that browsers show? An error page with an image's content type is not. */
+/** Whether these bytes are a picture that browsers show. An error page with an image's content type is not. */
 export function isImage(bytes: Uint8Array): boolean {
   const start = head(bytes, 32)
   return SIGNATURES.some(([offset, text]) => start.startsWith(text, offset)) || isSvg(bytes)

@@ -26,8 +26,8 @@ export default defineHook(import.meta, {
     if (typeof bytes === 'string') return noResults(bytes)
     if (!isImage(bytes)) return noResults(`not an image: ${url.slice(0, 200)}`)
 
-    // favicon.ico is where ArchiveBox's readers look, and browsers recognise bitmaps by their bytes; an SVG they know
-    // by its name only.
+    // ArchiveBox's readers look for favicon.ico, and browsers recognise bitmaps by their bytes, but an SVG only by its
+    // name.
     const [name, other] = isSvg(bytes) ? ['favicon.svg', 'favicon.ico'] : ['favicon.ico', 'favicon.svg']
     writeWhole(context.outputDir, name, bytes)
     // The icon of an earlier run. (Checked first: rmSync is slow when there is nothing to remove.)
@@ -37,7 +37,7 @@ export default defineHook(import.meta, {
   },
 })
 
-/** The bytes at `url`, or a line that says why there are none. Throws AppError for network trouble. */
+/** The bytes at `url`, or a line about why there are none. Throws AppError for network trouble. */
 async function download(context: HookContext, url: string): Promise<Buffer | string> {
   const { readBody } = await import('../../browse/http/body.ts')
   const limit = sizeLimit(context.env, 'FAVICON_MAX_SIZE', DEFAULT_MAX_SIZE)

@@ -7,12 +7,12 @@ import type { HookContext } from '../../hooks/contract.ts'
 import { type ProgramExit, runProgram } from '../base/run-program.ts'
 import type { Repository } from './repository-url.ts'
 
-/** What is known of a repository. */
+/** What is known about a repository. */
 export interface About {
-  /** The commit that was current; null: it has none. */
+  /** The current commit; null: it has none. */
   readonly head: string | null
   readonly branch: string | null
-  /** Of that commit: ISO 8601. */
+  /** The date of that commit: ISO 8601. */
   readonly committed_at: string | null
   readonly commits: number
   readonly branches: number
@@ -25,7 +25,7 @@ export interface About {
 const CLONE = 'clone'
 
 /**
- * Git, as far as it serves an archive: no settings and no hooks of the user, no questions, no protocol but HTTP, and no
+ * Git's environment for an archive: no settings and no hooks of the user, no questions, no protocol but HTTP, and no
  * files of this machine.
  */
 const ENVIRONMENT = {
@@ -54,7 +54,7 @@ export class Git {
 
   /**
    * @param args `clone` and its options
-   * @returns false: there is none, or one that asks who we are
+   * @returns false: there is none, or one that requires a login
    */
   async clone(args: readonly string[], { url, isCertain }: Repository): Promise<boolean> {
     const { env } = this.#context
@@ -92,7 +92,7 @@ export class Git {
   }
 
   /**
-   * Writes the repository into one file of the working folder: a bundle, or, since no bundle without its history can be
+   * Writes the repository to one file of the working folder: a bundle, or, since a bundle without history cannot be
    * cloned, an archive of the files. @returns its name
    */
   async keep(name: string, isShallow: boolean): Promise<string> {
@@ -112,7 +112,7 @@ export class Git {
     return this.#run(['-C', CLONE, '-c', 'core.hooksPath=/dev/null', ...args])
   }
 
-  /** @param asked the URL that it asks for */
+  /** @param asked the URL that it requests */
   async #run(args: readonly string[], asked?: string): Promise<ProgramExit> {
     const options = { cwd: this.#stage, maxFileBytes: this.#limit.bytes }
     const exit = await withHttpFilter(

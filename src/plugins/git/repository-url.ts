@@ -1,9 +1,9 @@
 /** A repository that can be cloned. */
 export interface Repository {
   readonly url: string
-  /** Of the file in which it is kept: letters, digits, `.`, `_`, `-`. */
+  /** The name of its file: letters, digits, `.`, `_`, `-`. */
   readonly name: string
-  /** The URL names it as one (`.git`); that of a forge's page may lead to something else. */
+  /** The URL is certainly one (`.git`); a page of a forge may lead to something else. */
   readonly isCertain: boolean
 }
 

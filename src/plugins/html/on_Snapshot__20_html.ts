@@ -9,7 +9,7 @@ import { servedPage } from '../base/page.ts'
 import { staticFile, TRUNCATED_PAGE } from '../base/siblings.ts'
 
 const PAGE = 'html/output.html'
-/** The body of an error response has a name of its own, so that nobody takes it for the page. */
+/** The body of an error response has a different name, so that nobody takes it for the page. */
 const ERROR_PAGE = 'html/error.html'
 
 export default defineHook(import.meta, {
@@ -21,7 +21,7 @@ export default defineHook(import.meta, {
     if ('status' in page) return page
     const at = (path: string) => join(context.outputDir, '..', path)
     const isTruncated = page.error === undefined && page.trouble !== undefined
-    // An earlier attempt's whole page is better than half of this one.
+    // A complete page from an earlier attempt is better than half of this one.
     if (isTruncated && existsSync(at(PAGE))) return failed(page.trouble)
     const bytes = pageForDisk(page.bytes, page.encoding)
     const path = page.error !== undefined ? ERROR_PAGE : isTruncated ? TRUNCATED_PAGE : PAGE

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The text of a page, all of it.
+// The complete text of a page.
 import { writeWhole } from '../../base/whole-file.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
 import { loadPage } from '../base/page.ts'

@@ -1,21 +1,21 @@
 import { scanHtml } from '../../browse/html/scan-html.ts'
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/))
-/** What is in them is no text of the page. */
+/** Elements whose content is not text of the page. */
 const SILENT = words('script style noscript title select datalist textarea object')
-/** They stand on lines of their own. */
+/** Elements that start a new line. */
 const LINES = words(
   `address article aside blockquote body br button caption dd details dialog div dl dt fieldset figcaption figure footer
    form h1 h2 h3 h4 h5 h6 header hr li main menu nav ol option p pre section summary table tbody tfoot thead tr ul`,
 )
-/** They stand beside each other. */
+/** Elements that are separated by a tab. */
 const CELLS = words('td th')
 const NAMES: ReadonlySet<string> = new Set([...SILENT, ...LINES, ...CELLS])
 const PARAGRAPHS = words('article blockquote dl figure h1 h2 h3 h4 h5 h6 ol p pre section table ul')
 
 /**
- * The text of a page: what stands on lines of its own there does here, empty lines between paragraphs, the spaces of
- * `pre` are kept. In one pass, whatever the page's size.
+ * The text of a page: lines stay lines, paragraphs are separated by empty lines, and the spaces of `pre` are kept. In
+ * one pass, whatever the page's size.
  */
 export function textOf(html: string): string {
   const pieces: string[] = []

@@ -8,13 +8,13 @@ export function mainPart(html: string): string {
 
 const KEYS = { title: 'title', byline: 'author', siteName: 'site', publishedTime: 'published', lang: 'lang' } as const
 
-/** What is known of an article, as YAML in front of it, and its title as heading. @param about article.json */
+/** The metadata of an article, as YAML front matter, and its title as heading. @param about article.json */
 export function frontMatter(about: string | undefined, url: string): string {
   const known = parsed(about)
   const text = (value: unknown) => (typeof value === 'string' ? value.replace(/\s+/g, ' ').trim() : '')
   const lines = Object.entries({ ...KEYS, url: 'url' }).flatMap(([key, name]) => {
     const value = text(key === 'url' ? (known['url'] ?? url) : own(known, key))
-    // A string of JSON is one of YAML; whoever knows no YAML in front of a text sees no tag in it, either.
+    // A JSON string is also a YAML string; a viewer that ignores front matter sees no tag in it, either.
     return value === '' ? [] : [`${name}: ${JSON.stringify(value).replaceAll('<', '\\u003c')}`]
   })
   const title = text(known['title'])

@@ -1,24 +1,24 @@
 import type TurndownService from 'turndown'
 import type { Element } from './element.ts'
 
-// Turndown gives a rule the text of what is inside. So cells and rows are marked in it, by what is no character of any
-// text, and the table is made of the marks, in one pass. (The plugins for tables look at the whole table again for each
-// cell: minutes for 5,000 rows.)
+// Turndown passes only the text of the content to a rule. So cells and rows are marked in it, by characters that no
+// text has, and the table is made from the marks, in one pass. (The plugins for tables read the whole table again for
+// each cell: minutes for 5,000 rows.)
 const CELL = '\ufdd0'
 const ROW = '\ufdd1'
 const HEAD = '\ufdd2'
 const MARKS = /[\ufdd0-\ufdd3]/g
 
 const MOST_COLUMNS = 100
-/** A table with these in it arranges a page rather than data. */
+/** A table that contains these is for layout rather than data. */
 const BLOCKS = 'table,pre,h1,h2,h3,h4,h5,h6,form'
 
-/** Removes what would be mistaken for marks. */
+/** Removes characters that could be mistaken for marks. */
 export function withoutMarks(html: string): string {
   return html.replace(MARKS, '')
 }
 
-/** Tables as GitHub writes them; those that only arrange their cells become what is in these. */
+/** Tables in GitHub's form; those that are only for layout are replaced by their content. */
 export function addTables(service: TurndownService): void {
   const known = new WeakMap<Element, boolean>()
   const isData = (node: Element): boolean => {
@@ -52,7 +52,7 @@ export function addTables(service: TurndownService): void {
   })
 }
 
-/** One line: what were several are parted by `<br>`. */
+/** One line: several lines are separated by `<br>`. */
 function cellText(content: string): string {
   return content
     .trim()

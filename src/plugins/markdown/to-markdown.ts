@@ -3,11 +3,11 @@ import type { Element } from './element.ts'
 import { addTables, withoutMarks } from './tables.ts'
 
 const MOST_BLANKS = 200
-/** What Markdown takes for HTML, which whoever shows it may run. */
+/** Text that Markdown takes for HTML, which a viewer may run. */
 const TAG = /<(?=[a-z!?/])/gi
-/** What a table has below its head. */
+/** The line below the head of a table. */
 const RULE = /^[\s:|-]+$/
-/** At both ends of code within a line: no character of any text (tables.ts). */
+/** At both ends of inline code: a character that no text has (tables.ts). */
 const SPAN = '\ufdd3'
 const LANGUAGE = /^[\w+#.-]{1,40}$/
 const LONG_BLANK = /(?<!\s)\s{200,}/g
@@ -54,18 +54,18 @@ export function toMarkdown(html: string): string {
     filter: (node) => node.nodeName === 'CODE' && node.parentNode?.nodeName !== 'PRE',
     replacement: (content) => (content.trim() === '' ? content : SPAN + codeSpan(content) + SPAN),
   })
-  // The sign beside a heading by which it can be linked.
+  // The sign beside a heading that links to it.
   service.addRule('permalink', {
     filter: (node) => node.nodeName === 'A' && isPermalink(node as unknown as Element),
     replacement: () => '',
   })
-  // Turndown looks for the end of a run of blanks from each of them.
+  // For a run of blanks, Turndown would look for its end from each of them.
   const text = service.turndown(withoutMarks(html).replace(LONG_BLANK, (run) => run.slice(0, MOST_BLANKS))).trim()
-  // Two spans side by side would be read as one.
+  // Two adjacent spans would be read as one.
   return text.replaceAll(SPAN + SPAN, ' ').replaceAll(SPAN, '')
 }
 
-/** Code within a line, between more backticks than it has in a row. */
+/** Inline code, between more backticks than it has in a row. */
 function codeSpan(text: string): string {
   const code = text.replace(/\r?\n|\r/g, ' ')
   const longest = Math.max(0, ...[...code.matchAll(/`+/g)].map(([ticks]) => ticks.length))

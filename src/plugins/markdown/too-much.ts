@@ -1,8 +1,8 @@
-/** Turndown looks at all that is in an element again for each one around it. Ordinary articles stay below 50. */
+/** For each element, Turndown reads all of its content again. Ordinary articles stay below this depth of 50. */
 const MAX_DEPTH = 100
 /**
- * It puts the text of an element together part by part, and copies what is there by then each time: characters times
- * parts, about one a nanosecond. A long article has a tenth of this.
+ * It assembles the text of an element part by part, and copies the text so far each time: characters times parts, about
+ * one per nanosecond. A long article has a tenth of this.
  */
 const MAX_COPIED = 3_000_000_000
 
@@ -11,7 +11,7 @@ const EMPTY = new Set('area base br col embed hr img input link meta param sourc
 
 /**
  * Why an article would take Turndown minutes, in a few words; undefined: it would not. Every tag counts, wherever it
- * stands: parsers differ in what they take for text inside of drawings.
+ * is: parsers differ in what they take for text inside SVG.
  * @param html as a tree is written, with all of its end tags
  */
 export function tooMuch(html: string): string | undefined {

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-// The page with all that it shows, in the one-file format of browsers.
+// The page with everything that it shows, in the one-file format of browsers.
 import { sizeLimit, tooLarge } from '../../base/env-settings.ts'
 import { writeWhole } from '../../base/whole-file.ts'
 import { sizeOf } from '../../browse/browser/page-parts.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
 import { capture } from '../base/with-tab.ts'
 
-/** The browser hands it out in one text, for which a hook's memory must do. */
+/** The browser returns it as one text, which must fit into a hook's memory. */
 const MAX_SIZE = 50 * 1024 * 1024
 
 export default defineHook(import.meta, {

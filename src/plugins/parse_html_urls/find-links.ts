@@ -1,12 +1,12 @@
 import { scanHtml } from '../../browse/html/scan-html.ts'
 
 const NAMES: ReadonlySet<string> = new Set(['a', 'area', 'base'])
-/** Longer URLs hold state, and no index takes them. */
+/** Longer URLs hold state, and do not fit into an index. */
 const MAX_URL_CHARS = 2048
 
 /**
- * The http(s) links (`a`, `area`) of a page in page order: absolute against `<base>` and `url`, without fragments, each
- * once, without the page itself (`url`, `self`), the first `max`.
+ * The http(s) links (`a`, `area`) of a page in page order: absolute against `<base>` and `url`, without fragments and
+ * duplicates, without the page itself (`url`, `self`), the first `max`.
  */
 export function findLinks(html: string, url: string, self: readonly string[], max: number): string[] {
   const links = new Set<string>()

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The links of JSON: one record a line, or a document of a bookmark service. As Snapshot records one level deeper.
+// The links in JSON: one record per line, or a document of a bookmark service. As Snapshot records one level deeper.
 import { defineListHook } from '../base/list-hook.ts'
 
 export default defineListHook(import.meta, {

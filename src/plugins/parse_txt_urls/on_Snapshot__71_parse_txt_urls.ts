@@ -2,7 +2,7 @@
 // The URLs in a plain text, in Markdown or in a table, as Snapshot records one level deeper.
 import { defineListHook } from '../base/list-hook.ts'
 
-/** Not in scripts and styles, which are texts, too. */
+/** Not scripts and styles, although they are text, too. */
 const TEXTS = new Set(['', 'text/plain', 'text/markdown', 'text/x-markdown', 'text/csv', 'text/tab-separated-values'])
 
 export default defineListHook(import.meta, {

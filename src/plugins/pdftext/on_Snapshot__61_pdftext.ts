@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The text of a PDF, page by page, and what it says about itself.
+// The text of a PDF, page by page, and its metadata.
 import { readFileSync } from 'node:fs'
 import { count, sizeLimit, tooLarge } from '../../base/env-settings.ts'
 import { writeJson, writeWhole } from '../../base/whole-file.ts'
@@ -14,7 +14,7 @@ export default defineHook(import.meta, {
   async run(context) {
     const file = servedFile(context)
     if ('status' in file) return file
-    // As readers of PDFs do: something else may come first.
+    // As PDF readers do: something else may precede it.
     if (file.head.subarray(0, 1024).indexOf('%PDF-') < 0) return noResults('not a PDF')
     const limit = sizeLimit(context.env, 'PDFTEXT_MAX_SIZE', DEFAULT_MAX_SIZE)
     if (file.size > limit.bytes) return noResults(tooLarge(limit).message)

@@ -3,26 +3,26 @@ import { AppError, messageOf } from '../../base/errors.ts'
 import { own } from '../../base/own.ts'
 
 export interface PdfText {
-  /** Pages are parted by form feeds, as pdftotext does. */
+  /** Pages are separated by form feeds, as pdftotext does. */
   readonly text: string
   readonly title: string | null
   readonly author: string | null
   readonly subject: string | null
   readonly keywords: string | null
-  /** ISO 8601, with the time zone where the file has it. */
+  /** ISO 8601, with a time zone if the file has one. */
   readonly created: string | null
   readonly producer: string | null
-  /** All of the file. */
+  /** All pages of the file. */
   readonly pages: number
   /** Of those that were read: scanned ones, for example. */
   readonly pages_without_text: number
-  /** Fewer than `pages` when the file has more than were asked for. */
+  /** Fewer than `pages` when the file has more than requested. */
   readonly pages_read: number
 }
 
 /** Reads the first `most` pages. Throws AppError for a file that is damaged or locked by a password. */
 export async function readPdf(bytes: Buffer, most: number, signal: AbortSignal): Promise<PdfText> {
-  // It takes the bytes away, and none of a pool.
+  // It takes over the bytes, which must not be those of a pool.
   const pdf = await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 }).catch(refuse)
   try {
     const { info } = (await pdf.getMetadata().catch(() => ({ info: {} }))) as { info: Record<string, unknown> }

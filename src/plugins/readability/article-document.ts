@@ -11,8 +11,8 @@ export interface ArticleHead {
 }
 
 /**
- * Wraps the HTML of an article into a page of its own: it opens from disk, in light and dark, with the right characters
- * and direction, and without requests; pictures that lie elsewhere are replaced by their description.
+ * Wraps the HTML of an article into a complete page: it opens from disk, in light and dark, with the right characters
+ * and direction, and without requests; pictures elsewhere are replaced by their description.
  * @param content inert
  */
 export function articleDocument(content: string, head: ArticleHead): string {
@@ -78,7 +78,7 @@ figure { margin: 1rem 0 } figcaption { font-size: .875rem; color: var(--dim) }
 hr { border: 0; border-top: 1px solid var(--line) }
 `
 
-/** The day of a date as pages state it; an invalid one is shown unchanged. */
+/** The day of a date as pages write it; an invalid one is shown unchanged. */
 function dateText(published: string | null): string {
   if (published === null || published.trim() === '') return ''
   const date = new Date(published)

@@ -60,7 +60,7 @@ function keepLanguages(document: DomDocument): void {
   }
 }
 
-/** Removes what would run without a script. */
+/** Removes what would act even without a script. */
 export function makeInert(root: DomElement): void {
   for (const element of root.querySelectorAll('*')) {
     for (const { name, value } of [...element.attributes]) {
@@ -78,7 +78,7 @@ const BLOCKS = new Set(
 )
 const CELLS = new Set(['TD', 'TH'])
 
-/** The text of a tree as people see it: blocks on lines of their own, cells apart, white space kept only in `pre`. */
+/** The visible text of a tree: blocks on separate lines, cells apart, white space kept only in `pre`. */
 export function readableText(root: DomElement): string {
   const parts: string[] = []
   const walk = (node: DomNode, isPre: boolean) => {

@@ -15,8 +15,7 @@ export interface Article {
   /** Characters of `textContent`. */
   readonly length: number
   /**
-   * `readability`: what it takes for the article; `whole`: all text of the page, because the article was less than
-   * half.
+   * `readability`: its choice of the article; `whole`: all text of the page, because the article was less than half.
    */
   readonly extent: 'readability' | 'whole'
   /** The fraction of the page's text that was kept, from 0 to 1. */
@@ -26,7 +25,7 @@ export interface Article {
   readonly textContent: string
 }
 
-/** Reference pages consist of links, which are their text rather than navigation. The types do not know this option. */
+/** Reference pages consist of links, which are their text rather than navigation. The types lack this option. */
 const LINKS_ARE_TEXT = { linkDensityModifier: 1 }
 /** Fewer characters are no article, whatever else is on the page. */
 const SHORT = 1_000
@@ -69,10 +68,10 @@ export function extractArticle(html: string, url: string, survey: Survey): Artic
   }
 }
 
-/** Readability gives some elements other names, but leaves them this. */
+/** Readability renames some elements, but keeps this attribute. */
 const MAIN = 'data-main'
 
-/** What a page marks as its main part has no menus and hidden help around it, which Readability may take for text. */
+/** The marked main part of a page has no menus and hidden help around it, which Readability may take for text. */
 function withoutSurroundings(article: DomElement): DomElement {
   const main = article.querySelector(`[${MAIN}]`)
   main?.removeAttribute(MAIN)
@@ -80,8 +79,8 @@ function withoutSurroundings(article: DomElement): DomElement {
 }
 
 /**
- * The page's own title where its beginning was taken for the name of a site: of `HTTP/2 | Node.js` that left
- * `2 | Node.js`.
+ * The page's own title if its beginning was mistaken for the name of a site: of `HTTP/2 | Node.js` that left `2 |
+ * Node.js`.
  */
 function wholeTitle(title: string, own: string): string {
   return own.endsWith(title) ? own : title

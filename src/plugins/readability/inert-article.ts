@@ -6,8 +6,8 @@ import { settled } from '../../browse/inert/settled.ts'
 import { type Attribute, elementsIn } from '../../browse/inert/tree.ts'
 
 /**
- * The HTML of an article as it may be shown: it runs nothing and asks nobody, whatever the page has put into it. Where
- * its pictures lie, `withAddresses` says. Throws AppError for what no tree is made of.
+ * The HTML of an article in a form that may be shown: it runs nothing and requests nothing, whatever the page has put
+ * into it. `withAddresses` adds where its pictures are. Throws AppError if no tree can be made of it.
  */
 export function inertArticle(content: string): string {
   const within: Within = {
@@ -23,7 +23,7 @@ export function inertArticle(content: string): string {
   return body.slice(body.indexOf('>') + 1, -'</body>'.length)
 }
 
-/** Puts the address of a picture where nobody asks for it. What stands there would be taken for ours. */
+/** Moves the address of a picture to where nothing requests it. An existing value there would be taken for ours. */
 function aside(name: string, attributes: Attribute[]): void {
   const own = attributes.findIndex((one) => one.name === 'data-src')
   if (own >= 0) attributes.splice(own, 1)

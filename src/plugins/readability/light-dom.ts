@@ -26,26 +26,26 @@ interface Parent {
 }
 
 /**
- * Elements whose text is written in a way of their own, that bring a tree of their own, or of which Readability reads
- * more than any element has: the `src` and `srcset` of a picture.
+ * Elements whose text is written in a special way, that have their own tree, or of which Readability reads attributes
+ * that other elements lack: the `src` and `srcset` of a picture.
  */
 const OF_ITS_OWN = /^(?:script|style|textarea|title|template|img)$/i
 const CLASS_LIST = Symbol('class list')
 const NO_STYLE = Object.freeze({})
 const ELEMENT = 1
-/** A selector that is nothing but names of elements. */
+/** A selector that consists only of element names. */
 const NAMES = /^[a-z][a-z0-9]*(?:,[a-z][a-z0-9]*)*$/
 
-/** What is changed below is not linkedom's interface, and another version may have it otherwise. */
+/** The changes below are not part of linkedom's interface, and may not fit another version. */
 const KNOWN_VERSION = '0.18.12'
 let isLight = false
 
 /**
- * Parses with linkedom, after making its classes lighter. Nodes hear no events, for which each had a map in a weak map;
- * all elements have one shape, which V8 reads faster than seventy; what a class or style is made of is there when it is
- * asked for; elements are found by their names without a selector's being compiled. An article costs 0.5 times as much
- * (1,756 pages of documentation gave the same articles). Readability sees no difference. Another version than the known
- * one parses as it is.
+ * Parses with linkedom, after making its classes lighter. Nodes get no events, for which each had a map in a weak map;
+ * all elements have one shape, which V8 reads faster than seventy; the parts of a class or style are made on demand;
+ * elements are found by their names without compiling a selector. An article costs half as much (1,756 pages of
+ * documentation gave the same articles). Readability sees no difference. An unknown version of linkedom parses
+ * unchanged.
  */
 export function parsed(html: string, version = linkedom.version): { document: unknown } {
   if (!isLight && version === KNOWN_VERSION) {

@@ -1,9 +1,9 @@
 import { Parser } from 'htmlparser2'
 
-/** Stands for a shadow root among the elements that have one. */
+/** Replaces a shadow root among the elements that have one. */
 const ROOT = 'shadow-root'
 
-/** A page whose declarative shadow roots are elements like others: what is in templates is hard to find. */
+/** A page whose declarative shadow roots are ordinary elements: the content of templates is hard to find. */
 export function openShadowRoots(html: string): string {
   if (!/<template\s[^>]*shadowrootmode/i.test(html)) return html
   let written = ''

@@ -15,7 +15,7 @@ export interface TextSize {
   links: number
 }
 
-/** What one pass over a page finds. */
+/** The result of one pass over a page. */
 export interface Survey {
   /** Why it is too complex for a tree, in a few words; undefined when it is not. */
   readonly tooComplex: string | undefined

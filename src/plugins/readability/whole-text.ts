@@ -1,7 +1,7 @@
 import { type DomElement, makeInert, wholeDocument } from './dom.ts'
 import { BESIDE } from './survey.ts'
 
-/** What is removed from a page that is otherwise kept whole. */
+/** Removed from a page that is otherwise kept as a whole. */
 const OUT = [
   ...BESIDE,
   ...'iframe object embed link meta base form>input textarea dialog'.split(' '),
@@ -11,7 +11,7 @@ const OUT = [
 const LOOKS = ['class', 'style', 'align', 'bgcolor', 'color', 'width', 'height', 'border']
 const ADDRESSES = ['href', 'src', 'poster', 'cite']
 
-/** All text of a page: its main part where it marks one, else its body, without navigation and the like. */
+/** All text of a page: its marked main part, else its body, without navigation and the like. */
 export function wholeText(html: string, url: string): DomElement {
   const { document, base } = wholeDocument(html, url)
   const root = mainPart(document) ?? document.body

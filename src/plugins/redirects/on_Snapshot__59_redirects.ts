@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The way from the URL that was asked for to the page.
+// The redirects from the requested URL to the page.
 import { writeWhole } from '../../base/whole-file.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
 import { capture } from '../base/with-tab.ts'

@@ -16,12 +16,12 @@ export interface ListedResponse {
   readonly method: string
   readonly url: string
   readonly status: number
-  /** What the page wanted it for: `document`, `script`, `image`; `fetch` when we requested it. */
+  /** What the page requested it for: `document`, `script`, `image`; `fetch` when we requested it. */
   readonly resourceType: string
   readonly mimeType: string
   readonly responseSha256: string
   readonly size: number
-  /** Of its body, from the folder of `index.jsonl`. */
+  /** The path of its body, from the folder of `index.jsonl`. */
   readonly path: string
 }
 
@@ -37,8 +37,8 @@ interface Line {
 }
 
 /**
- * Writes the bodies of a WARC's responses as files of their own below `all/`, each once, as many as fit in `maxBytes`;
- * redirects, errors and empty ones are in the WARC only. Throws AppError when the WARC cannot be read.
+ * Writes the bodies of a WARC's responses as separate files below `all/`, without duplicates, as many as fit in
+ * `maxBytes`; redirects, errors and empty ones are in the WARC only. Throws AppError when the WARC cannot be read.
  */
 export async function bodiesIn(
   { outputDir, signal }: Pick<HookContext, 'outputDir' | 'signal'>,
@@ -51,7 +51,7 @@ export async function bodiesIn(
   let left = maxBytes
   let leftOut = 0
   const lines = index.split('\n').filter(Boolean).map(parsed).filter(isContent)
-  // What refers to another record comes after it.
+  // A reference to another record comes after it.
   for (const line of lines.toSorted((a, b) => Number(a.offset) - Number(b.offset))) {
     signal.throwIfAborted()
     const { ts, url, status, digest } = line

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// What the page consists of, file by file: the bodies of the responses that the WARC has, and a list of them.
+// The parts of the page, file by file: the bodies of the responses in the WARC, and a list of them.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { flag, sizeLimit, sizeText } from '../../base/env-settings.ts'

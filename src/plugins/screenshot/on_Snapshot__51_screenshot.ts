@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Pictures of the page: the whole of it, what one sees first of a long one, and a small one.
+// Pictures of the page: all of it, the first screen of a long one, and a small one.
 import { extname } from 'node:path'
 import type { Protocol } from 'devtools-protocol'
 import { timeoutSeconds } from '../../base/env-settings.ts'
@@ -8,16 +8,16 @@ import { runIn, worldOf } from '../../browse/browser/worlds.ts'
 import { defineHook, succeeded } from '../base/hook.ts'
 import { captureShown } from '../base/with-tab.ts'
 
-/** A picture cannot be taller in Chromium's compositor: a longer page goes on in another one. */
+/** Chromium's limit for the height of a picture: a longer page is continued in another one. */
 const MAX_HEIGHT = 16_384
-/** The longest pages of reference works are whole; one that grows for ever ends here. */
+/** Enough for the longest pages of reference works; one that grows for ever ends here. */
 const MAX_PICTURES = 12
-/** Nobody looks at one that is wider. */
+/** Nobody looks at a wider one. */
 const MAX_WIDTH = 4_096
 const THUMBNAIL_WIDTH = 400
 const THUMBNAIL_HEIGHT = 300
 const QUALITY = 80
-/** The part of the time limit in which another picture of a long page is begun. */
+/** The part of the time limit in which another picture of a long page may be begun. */
 const SHARE = 0.6
 const FORMATS: ReadonlyMap<string, 'png' | 'jpeg' | 'webp'> = new Map(
   Object.entries({ '.png': 'png', '.jpg': 'jpeg', '.webp': 'webp' }),
@@ -37,7 +37,7 @@ export default defineHook(import.meta, {
       const { cssContentSize: page, cssLayoutViewport: view } = await tab.send('Page.getLayoutMetrics')
       const width = Math.min(Math.max(page.width, view.clientWidth), MAX_WIDTH)
       const height = Math.min(Math.max(page.height, view.clientHeight), MAX_HEIGHT * MAX_PICTURES)
-      const x = page.x < 0 ? view.clientWidth - width : 0 // Text from right to left grows to the left.
+      const x = page.x < 0 ? view.clientWidth - width : 0 // Right-to-left text grows to the left.
       const save = async (name: string, clip: Partial<Clip> & Size) => {
         const format = FORMATS.get(extname(name))!
         const { data } = await tab.send('Page.captureScreenshot', {
@@ -50,7 +50,7 @@ export default defineHook(import.meta, {
       }
       let shown = 0
       for (let number = 1; shown < height && (number === 1 || performance.now() < until); number++) {
-        // What the picture before was painted from takes 100 MB, until it is collected.
+        // The source of the previous picture takes 100 MB, until it is collected.
         if (number > 1) await tab.send('HeapProfiler.collectGarbage')
         const clip = { x, y: shown, width, height: Math.min(MAX_HEIGHT, height - shown) }
         await save(number === 1 ? 'screenshot.png' : `screenshot-${number}.png`, clip)

@@ -2,14 +2,14 @@ import { scanHtml } from '../../browse/html/scan-html.ts'
 
 const NAMES: ReadonlySet<string> = new Set(['html', 'title', 'meta', 'link', 'script'])
 const LINKS: ReadonlySet<string> = new Set(['canonical', 'amphtml', 'license', 'author', 'prev', 'next', 'shortlink'])
-/** A page must not fill the memory with its own description. */
+/** The most values: a page must not fill the memory with its own description. */
 const MOST = 500
 const MOST_CHARS = 200_000
 
 /**
- * What a page says about itself: `title`, `lang`, every `meta` by its name or property (`description`, `og:title`,
+ * The metadata of a page: `title`, `lang`, every `meta` by its name or property (`description`, `og:title`,
  * `twitter:card` ...; several of one name as a list), links such as `canonical`, `alternate` ones with their language
- * or type, and `json_ld`. Empty when it says nothing.
+ * or type, and `json_ld`. Empty when it has none.
  */
 export function aboutItself(html: string): Readonly<Record<string, unknown>> {
   const metas = new Map<string, string | string[]>()
@@ -62,7 +62,7 @@ export function aboutItself(html: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The fields that say something. */
+/** The fields that are not empty. */
 function given(fields: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''))
 }
@@ -71,6 +71,6 @@ function parsed(text: string): unknown[] {
   try {
     return [JSON.parse(text)]
   } catch {
-    return [] // Data that its author has never read.
+    return [] // Invalid data that even its author has never read.
   }
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// What a page says about itself to search engines and social networks.
+// The metadata of a page for search engines and social networks.
 import { writeJson } from '../../base/whole-file.ts'
 import { defineHook, noResults, succeeded } from '../base/hook.ts'
 import { loadPage } from '../base/page.ts'

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The page with all that it shows, as one HTML file without scripts that opens everywhere and requests nothing.
+// The page with everything that it shows, as one HTML file without scripts that opens everywhere and requests nothing.
 import { sizeLimit, sizeText } from '../../base/env-settings.ts'
 import { writePieces } from '../../base/whole-file.ts'
 import { MAX_FILE, partsOf } from '../../browse/browser/page-parts.ts'

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Saves a URL that is itself a file (PDF, image, archive, plain text, ...) as it is, and leaves pages to the others.
+// Saves a URL that is itself a file (PDF, image, archive, plain text, ...) unchanged, and leaves pages to the others.
 import { rmSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -12,9 +12,9 @@ import { defineHook, failed, lacking, succeeded } from '../base/hook.ts'
 import { comesLater, readSibling } from '../base/siblings.ts'
 
 const NAME = 'page.wacz'
-/** The first that is there is what is searched. */
+/** The first existing one is the text for searches. */
 const TEXTS = ['htmltotext/htmltotext.txt', 'readability/content.txt']
-/** More text serves no search. */
+/** More text does not improve a search. */
 const MAX_TEXT = 500_000
 
 export default defineHook(import.meta, {
@@ -49,7 +49,7 @@ function isWhole(url: string, index: string): boolean {
     method === undefined && (truncated === undefined || redirect !== undefined)
   const whole = linesIn(index).filter(({ fields }) => isThere(fields))
   const steps = whole.map(({ fields }) => [fields.url, { leadsTo: fields['redirect'] }] as const)
-  // What has set a cookie by a redirect to itself is there behind it.
+  // A page that sets a cookie by a redirect to itself comes after that redirect.
   const ends = steps.filter(([, { leadsTo }]) => leadsTo === undefined)
   return endOf(url, new Map([...steps, ...ends])) !== undefined
 }

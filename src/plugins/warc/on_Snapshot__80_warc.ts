@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// What the visit of the page and our own requests received, as a WARC that replays, with its index.
+// Everything that the visit of the page and our own requests received, as a WARC that replays, with its index.
 import { startDeadline } from '../../base/deadline.ts'
 import { timeoutSeconds } from '../../base/env-settings.ts'
 import { messageOf } from '../../base/errors.ts'
@@ -14,7 +14,7 @@ import { defineHook, failed, lacking, noResults, succeeded } from '../base/hook.
 import { readSibling, siblingRan, staticFile } from '../base/siblings.ts'
 import { withTab } from '../base/with-tab.ts'
 
-/** Outputs that go into the file, under the names that browsertrix has for them; the first that is there counts. */
+/** Outputs that go into the file, under browsertrix's names for them; the first existing one counts. */
 const RECORDS: readonly (readonly [name: string, mime: string, paths: readonly string[]])[] = [
   ['view', 'image/jpeg', ['screenshot/viewport.jpg']],
   ['fullPage', 'image/png', ['screenshot/screenshot.png']],
@@ -24,7 +24,7 @@ const RECORDS: readonly (readonly [name: string, mime: string, paths: readonly s
 ]
 /** The part of the time limit that requests may use: the rest is for the file. */
 const SHARE = 0.8
-/** So many left out are named in the log. */
+/** How many of the omitted records are named in the log. */
 const NAMED = 20
 
 export default defineHook(import.meta, {
@@ -45,7 +45,7 @@ async function record(context: HookContext): Promise<HookResult> {
   const recording = (await recordingOf(context))!
   const page = withoutFragment(context.url)
   try {
-    // In a row both have happened.
+    // In a row of hooks both have happened.
     const visited = await withTab(context, async () => succeeded('')).catch((error: unknown) => {
       if (error instanceof BrowserGone && siblingRan(context, 'chrome')) throw error
       context.log(messageOf(error))
@@ -76,7 +76,7 @@ async function record(context: HookContext): Promise<HookResult> {
   }
 }
 
-/** Reads the answer to the request that the row shares, where nobody else has: the recording listens. */
+/** Reads the answer to the row's shared request to its end, if nobody else has: the recording listens. */
 async function readPage(context: HookContext, { left }: Recording): Promise<void> {
   try {
     const { body } = await fetchPage(context)
@@ -86,7 +86,7 @@ async function readPage(context: HookContext, { left }: Recording): Promise<void
   }
 }
 
-/** Requests what the browser got in parts as a whole, while there is time: the recording listens. */
+/** Requests as a whole what the browser got in parts, while there is time: the recording listens. */
 async function requestAgain(context: HookContext, recording: Recording): Promise<void> {
   const { env, signal, visit, outputDir } = context
   const readWhole = async (url: string) => {

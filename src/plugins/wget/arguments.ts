@@ -37,16 +37,16 @@ export function wgetArguments(
     `--timeout=${Math.max(1, Math.ceil(seconds / 4))}`,
     `--quota=${limit.bytes}`,
     `--user-agent=${text(env, 'WGET_USER_AGENT') ?? userAgent(env)}`,
-    // By it the log tells an answer in HTTP from any other words, which wget saves, too.
+    // With this, the log shows whether the answer was HTTP; wget saves anything else, too.
     '--server-response',
     // Redirects lead to HTTP only: nobody listens there.
     ...['-e', 'ftp_proxy=http://127.0.0.1:1/'],
     // It would be stored in the user's home.
     '--no-hsts',
-    // It would tell all others from which page they are asked.
+    // It would tell all other hosts which page they are requested from.
     ...(hasUrlSecrets(context.url) ? ['--header=Referer: '] : []),
     ...(language === undefined ? [] : [`--header=Accept-Language: ${language}`]),
-    // On stdin: neither a file nor the list of processes has them. It has the requests with them in its WARC.
+    // On stdin, so that they are in no file and in no list of processes. The WARC has the requests with them.
     ...(hasCookies ? ['--load-cookies=/dev/stdin'] : []),
     ...(flag(env, 'WGET_WARC_ENABLED', true) && !hasCookies
       ? [`--warc-file=warc/${Math.floor(Date.now() / 1000)}`]

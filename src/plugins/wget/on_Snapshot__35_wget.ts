@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The page with everything it needs, by wget: browsable files and a WARC of the traffic. Where a browser saves it, only
-// when wget is asked for.
+// The page with everything it needs, by wget: browsable files and a WARC of the traffic. If a browser saves it, only
+// when wget is requested.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { flag, sizeLimit, text, timeoutSeconds, tooLarge } from '../../base/env-settings.ts'
@@ -33,7 +33,7 @@ export default defineHook(import.meta, {
     if (file !== undefined) return noResults(`staticfile already handled: staticfile/${file}`)
     const known = siblingHeaders(context)
     if (isDead(context) && (!known || isPage(known.headers))) return lacking('html')
-    // A site is asked for its pages by the browser, and before by us: not for all of it once more.
+    // The browser requests the pages of a site, and we did before: not everything once more.
     const isWanted = flag(context.env, 'WGET_ENABLED', false)
     if (!isWanted && (comesLater(context, 'chrome') || readSibling(context, 'chrome/navigation.json')))
       return noResults('the browser saves the page; WGET_ENABLED=true or --plugins has wget do so, too')
@@ -81,8 +81,8 @@ export default defineHook(import.meta, {
 })
 
 /**
- * The options that have wget use the proxy of its environment, whatever its own settings say. One with a password is
- * named there only: everybody sees the arguments of a program.
+ * The options that make wget use the proxy of its environment, whatever its own settings are. A proxy with a password
+ * is named only there: everybody can see the arguments of a program.
  */
 function proxied(proxy: string | undefined): string[] {
   if (proxy === undefined) return []

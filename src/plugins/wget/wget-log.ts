@@ -5,7 +5,7 @@ export function savedPage(log: string): string | undefined {
   return firstSaved(log)?.file
 }
 
-/** The first line with ` URL:` and, at its end, a file, and where that begins: a line for itself, however long. */
+/** The first line with ` URL:` and a file at its end, and where that begins: on a line of its own, however long. */
 function firstSaved(log: string): { readonly file: string; readonly at: number } | undefined {
   let at = 0
   for (const line of log.split('\n')) {
@@ -18,7 +18,7 @@ function firstSaved(log: string): { readonly file: string; readonly at: number }
 
 const ARROW = ' -> "'
 
-/** Was there the head of an answer in HTTP before the page was saved? wget takes anything else for HTTP/0.9. */
+/** Whether there was an HTTP response before the page was saved. wget takes anything else for HTTP/0.9. */
 export function isAnswered(log: string): boolean {
   return /^ *HTTP\/\d/m.test(log.slice(0, firstSaved(log)?.at))
 }
@@ -33,7 +33,7 @@ export function failureReason(exit: ProgramExit, url: string): string {
   if (exit.log.includes('unable to resolve host address')) return `host not found: ${host}`
   if (exit.log.includes('redirections exceeded')) return 'more than 20 redirects'
   if (exit.log.includes('No data received')) return `connection closed by ${host} before it answered`
-  // Lines that are indented are headers of answers.
+  // Indented lines are headers of answers.
   const lines = exit.log.split('\n').filter((line) => /^\S/.test(line))
   const last =
     lines

@@ -18,9 +18,9 @@ const DEFAULT_ARGUMENTS = [
 ]
 
 /**
- * The arguments of yt-dlp for one page. Nothing of the user's own settings, and nothing stored in the home folder.
+ * The arguments of yt-dlp for one page. It ignores the user's own settings, and stores nothing in the home folder.
  * Later options win, so YTDLP_ARGS_EXTRA takes precedence.
- * @param hasCookies it gets cookies on stdin: what it is given as a file, it writes to
+ * @param hasCookies it gets cookies on stdin, because it would write to a file of cookies
  */
 export function ytdlpArguments(
   { url, env }: Pick<HookContext, 'url' | 'env'>,

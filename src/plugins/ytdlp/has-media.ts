@@ -1,12 +1,12 @@
 import { scanHtml } from '../../browse/html/scan-html.ts'
 
-/** A first look, which costs next to nothing: most pages have none of these. */
+/** A first check, which costs next to nothing: most pages have none of these. */
 const HINT = /<(?:video|audio|iframe)\b|\b(?:og|twitter):(?:video|audio|player)|"(?:Video|Audio)Object"/i
 const NAMES: ReadonlySet<string> = new Set(['video', 'audio', 'iframe', 'meta', 'script'])
 const PLAYER = /(?:^|[./-])(?:player|embed|embeds|plugins\/video\.php)(?:[./?-]|$)/i
 const OBJECT = /"@type"\s*:\s*(?:\[[^\]]*)?"(?:Video|Audio)Object"/
 
-/** Does a page show, play, embed or announce video or audio? */
+/** Whether a page shows, plays, embeds or announces video or audio. */
 export function hasMedia(html: string): boolean {
   if (!HINT.test(html)) return false
   let found = false

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
-/** What yt-dlp notes for whoever wants to load the formats with it. */
+/** Data that yt-dlp writes for downloading the formats with it. */
 const SECRETS = new Set(['cookies', 'http_headers'])
 
 /** Removes cookies and request headers from yt-dlp's metadata: they may be those of somebody's login. */

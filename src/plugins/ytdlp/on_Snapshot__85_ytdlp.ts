@@ -19,7 +19,7 @@ import { mainFile, outcomeOf } from './outcome.ts'
 
 const DEFAULT_MAX_SIZE = 750 * 1024 * 1024
 const UNFINISHED = /^\.|\.(?:part|ytdl|temp)$|\.part-Frag\d+/
-/** Its working folder: what it holds is complete when yt-dlp is done. */
+/** Its working folder, which is complete when yt-dlp is done. */
 const STAGE = '.partial'
 
 export default defineHook(import.meta, {
@@ -44,7 +44,7 @@ export default defineHook(import.meta, {
         limit,
         cookies.some((cookie) => !isExpired(cookie)),
       )
-      // The limit of a file is for what hides its size; half as much again, since sound and picture are joined.
+      // The limit for files of unknown size is half as much again, since sound and picture are joined.
       const options = { cwd: stage, maxFileBytes: limit.bytes * 1.5, input: formatCookiesTxt(cookies) }
       const exit = await withHttpFilter({ filter: AddressFilter.from(env), env, url: context.url }, (proxy) =>
         runProgram(program, args, { ...options, env: proxyEnvironment(proxy) }, context),

@@ -4,7 +4,7 @@ import type { ProgramExit } from '../base/run-program.ts'
 
 const MEDIA = /\.(?:mp4|m4v|webm|mkv|mov|avi|flv|wmv|ts|3gp|ogv|mp3|m4a|aac|ogg|oga|opus|wav|flac|weba)$/i
 
-/** The largest of the files that can be played; undefined: there is none. */
+/** The largest of the playable files; undefined: there is none. */
 export function mainFile(folder: string, files: readonly string[]): string | undefined {
   const sized = files.filter((file) => MEDIA.test(file)).map((file) => ({ file, ...statSync(join(folder, file)) }))
   return sized.sort((a, b) => b.size - a.size)[0]?.file
@@ -12,13 +12,13 @@ export function mainFile(folder: string, files: readonly string[]): string | und
 
 /** How a run of yt-dlp went. */
 export interface Outcome {
-  /** In one line; undefined: it saved all that it found. */
+  /** In one line; undefined: it saved everything that it found. */
   readonly problem: string | undefined
-  /** It found nothing that it knows how to save. */
+  /** It found nothing that it can save. */
   readonly isNone: boolean
 }
 
-/** @param most the size limit and its setting, as people read them */
+/** @param most the size limit and its setting, for users */
 export function outcomeOf({ code, signal, log }: ProgramExit, most: string): Outcome {
   const errors = [...log.matchAll(/^ERROR: (.+)$/gm)].map(([, text]) => text!)
   if (/File is larger than max-filesize|File too large/.test(log))

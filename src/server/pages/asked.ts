@@ -20,11 +20,11 @@ export type Field = (typeof FIELDS)[number]
 
 interface PageKind {
   readonly name: string
-  /** Does whoever makes this make a page one of the kind? */
+  /** Whether a plugin that makes this makes its page one of the kind. */
   readonly isOf: (makes: Makes) => boolean
 }
 
-/** What a page is: by what plugins made of it. */
+/** The kinds of pages, by what plugins made of them. */
 export const KINDS: ReadonlyMap<string, PageKind> = new Map<string, PageKind>([
   ['picture', { name: 'has a picture', isOf: ({ picture }) => picture }],
   ['article', { name: 'has a text', isOf: ({ text }) => text !== undefined }],
@@ -56,7 +56,7 @@ export function askedList(path: string, query: URLSearchParams): AskedList {
   }
 }
 
-/** The filters that were typed, as the command line has them. What waits to be begun is a list of its own. */
+/** The typed filters, in the form of the command line. Pages that wait to be begun are a separate list. */
 export function filterWords({ typed }: Pick<AskedList, 'typed'>, meanings: Meanings): FilterWords {
   const { q, outcome, kind, tag, host, crawl, url, from, to } = typed
   const asked = kind === undefined ? undefined : KINDS.get(kind)

@@ -11,11 +11,11 @@ export interface Hashes {
   readonly files: ReadonlyMap<string, string>
 }
 
-/** More is not read: a page has some hundred files. */
+/** The most bytes that are read: a page has some hundred files. */
 const MOST_BYTES = 4_000_000
 const SHA256 = /^[0-9a-f]{64}$/
 
-/** The hashes that were made of the files of a page; undefined: none were, or they cannot be read. */
+/** The hashes of the files of a page; undefined: there are none, or they cannot be read. */
 export function hashesOf({ dataDir }: Pick<Home, 'dataDir'>, { folder, hashes }: SnapshotPage): Hashes | undefined {
   const opened = hashes && openBelow(dataDir, folder, hashes)
   if (!opened) return undefined

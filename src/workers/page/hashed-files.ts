@@ -22,7 +22,7 @@ export function areOfAllFiles(root: string, { plugin, hashes = '' }: Pick<Hook, 
   return files.length === hashed.size && files.every(({ path, size }) => hashed.get(path) === size)
 }
 
-/** Their sizes by path, none without hashes; undefined: they cannot be read. */
+/** The sizes by path, empty without hashes; undefined: they cannot be read. */
 function hashedFiles(file: string): ReadonlyMap<string, number> | undefined {
   try {
     const text = readFileSync(file, 'utf8')

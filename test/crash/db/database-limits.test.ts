@@ -100,9 +100,7 @@ describe.concurrent('a database', () => {
     const scene = await crawling(home)
     await home.query('alter system set default_transaction_read_only = on')
     await home.query('select pg_reload_conf()')
-    await scene.runner.says(
-      /the database is unavailable, waiting for it: cannot execute \w+ in a read-only transaction/,
-    )
+    await scene.runner.says(/the database is away, waiting for it: cannot execute \w+ in a read-only transaction/)
     const added = await home.run(['add', '--again', site.url])
     expect(added.code).not.toBe(0)
     expect(added.stderr).toMatch(/read-only/)

@@ -72,7 +72,7 @@ describe.concurrent('while the database is away', () => {
     home.hold('oracle')
     await eventually(() => times(hookLog(home), /^begin/gm) === 1)
     proxy.refuse()
-    await runner.says(/the database is unavailable, waiting for it/)
+    await runner.says(/the database is away, waiting for it/)
     home.letGo('oracle')
     await eventually(() => times(hookLog(home), /^end/gm) === 1)
     const still = await home.query<{ status: string }>("select status from archive_result where plugin = 'oracle'")

@@ -129,7 +129,7 @@ describe('crawl create', () => {
     const [passed, copy] = await records(home, ['crawl', 'create'], lines(like, result))
     expect(passed).toEqual(result)
     expect(copy).toMatchObject({ ...like, id: expect.not.stringContaining(crawl), status: 'queued' })
-    await refusal(home, ['crawl', 'create', '-'], 2, /not a crawl that can be made/, lines({ ...like, max_depth: 9 }))
+    await refusal(home, ['crawl', 'create', '-'], 2, /not a valid crawl/, lines({ ...like, max_depth: 9 }))
     await refusal(home, ['crawl', 'create', '--depth', '9', url(1)], 2, /--depth/)
     expect(await home.value('select count(*) from crawl')).toBe('3')
   })

@@ -122,7 +122,7 @@ describe.concurrent('a runner', () => {
     const { home, crawl, runner } = await working()
     const workers = [...(await pidsOf(home, 'crawl')), ...(await pidsOf(home, 'snapshot'))]
     for (const pid of workers) process.kill(pid, 'SIGSTOP') // So that neither a drain nor a force comes to its end.
-    for (const said of [/draining/, /killing hooks now/, /leaving at once/]) {
+    for (const said of [/draining/, /killing hooks now/, /exiting at once/]) {
       runner.signal('SIGINT')
       await runner.says(said)
       await delay(200)

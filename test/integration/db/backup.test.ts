@@ -148,8 +148,8 @@ describe('a backup of an archive at work', () => {
     }
     for (const length of [whole.length - 1, whole.length - 300, whole.length >> 1, 2_000, 100])
       await refused(whole.subarray(0, length), /cut off or damaged/)
-    await refused(Buffer.alloc(0), /no backup of archivebox-ts/)
-    await refused(readFileSync(import.meta.filename), /no backup of archivebox-ts/)
+    await refused(Buffer.alloc(0), /is not a backup of archivebox-ts/)
+    await refused(readFileSync(import.meta.filename), /is not a backup of archivebox-ts/)
     for (const at of [3_000, whole.length >> 1]) {
       const changed = Buffer.from(whole)
       changed[at]! ^= 1

@@ -388,7 +388,7 @@ describe.skipIf(lacking)(`replay ${lacking}`, () => {
       'To replay it: <code>archivebox-ts plugin install replay</code>',
     )
     expect(await said({ CONTENT_URL: 'https://copies.example.org' })).toContain('it needs a host for each copy')
-    expect(await said({ CONTENT_URL: 'http://*.copies.example.org' })).toContain('browsers want HTTPS for it')
+    expect(await said({ CONTENT_URL: 'http://*.copies.example.org' })).toContain('browsers require HTTPS for it')
     expect((await served.ask(`/snapshots/${id}`)).text).toMatch(isAbout)
   })
 
