@@ -19,7 +19,7 @@ export function sayIntake(options: GlobalOptions, intake: Intake, { list, archiv
     `${number(read)} read`,
     `${number(fresh)} new`,
     archived > 0 && `${number(archived)} archived before (skipped; --again to archive them anew)`,
-    twice > 0 && `${number(twice)} duplicates`,
+    twice > 0 && `${number(twice)} repeated`,
     refused > 0 && `${number(refused)} refused${first}`,
     broken > 0 && `${number(broken)} broken${refused > 0 ? '' : first}`,
   ]

@@ -45,7 +45,7 @@ describe('a list of bookmarks', () => {
     const added = await home.run(['add', '--run', '--plugins', 'html,title', '--tag', 'all', '--file', bookmarks])
     expect(added.code, added.stderr).toBe(10)
     expect(added.stderr).toContain('left out: line 4: only http and https can be archived: javascript:alert(1)\n')
-    expect(added.stderr).toMatch(/^4 read · 2 new · 1 twice in it · 1 refused \(line 4: .*\)$/m)
+    expect(added.stderr).toMatch(/^4 read · 2 new · 1 repeated · 1 refused \(line 4: .*\)$/m)
     const all = await listed(home)
     const mine = all.find((page) => page.url === url(1))
     const gone = all.find((page) => page.url !== url(1))
@@ -81,7 +81,7 @@ describe('a list of bookmarks', () => {
 
     const again = await home.run(['add', '--dry-run', '--file', bookmarks])
     expect(again.stderr).toMatch(
-      /^4 read · 1 new · 1 archived before \(skipped; --again .*\) · 1 twice in it · 1 refused/m,
+      /^4 read · 1 new · 1 archived before \(skipped; --again .*\) · 1 repeated · 1 refused/m,
     )
     expect(JSON.parse(again.stdout)).toMatchObject({ url: `${site.url}/missing`, title: 'Gone by now' })
   })
@@ -128,7 +128,7 @@ describe('a limit', () => {
   it('of links that nobody set is named, and holds', async () => {
     const home = await homes.make()
     const { stdout, stderr } = await home.run(['add', '--json', '--depth', '1', url(1), url(2)])
-    expect(stderr).toMatch(/^depth 1: at most 1000 pages that are linked to; --max-urls /m)
+    expect(stderr).toMatch(/^depth 1: at most 1000 linked pages; --max-urls /m)
     expect(JSON.parse(stdout)).toMatchObject({ max_urls: 1_002 })
   })
 

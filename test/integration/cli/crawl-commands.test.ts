@@ -156,7 +156,7 @@ describe('a crawl command', () => {
       const { code, stdout, stderr } = await home.run(['crawl', verb, id])
       expect(code, stderr).toBe(1)
       expect(stdout).toBe('')
-      expect(stderr).toBe(`error: no crawl to ${verb}: ${id} is sealed\n`)
+      expect(stderr).toBe(`error: cannot ${verb} any crawl: ${id} is sealed\n`)
       await expectComplete(home, id)
     },
   )

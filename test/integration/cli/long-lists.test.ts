@@ -98,10 +98,10 @@ describe('a long list', () => {
     const elsewhere = JSON.stringify({ ...recordOf(shown.stdout), id: '019a0000-0000-7000-8000-000000000000' })
     const refused = await home.run(['crawl', 'create', '-'], { input: elsewhere })
     expect(refused.code).toBe(2)
-    expect(refused.stderr).toMatch(/names 100 of 5000 URLs/)
+    expect(refused.stderr).toMatch(/has only 100 of 5000 URLs/)
     const { id: _, ...nameless } = recordOf(shown.stdout)
     const run = await home.run(['run', '-'], { input: JSON.stringify(nameless) })
-    expect([run.code, run.stderr]).toEqual([2, expect.stringMatching(/names 100 of 5000 URLs/)])
+    expect([run.code, run.stderr]).toEqual([2, expect.stringMatching(/has only 100 of 5000 URLs/)])
     expect(await home.value('select count(*)::int from crawl')).toBe(2)
   })
 
