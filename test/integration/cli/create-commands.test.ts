@@ -76,7 +76,7 @@ describe('snapshot create', () => {
       home,
       ['snapshot', 'create', '--crawl-id', crawl.slice(0, 13), url(3)],
       1,
-      /takes no pages: it is sealed/,
+      /takes no more pages: it is sealed/,
     )
     expect(await home.value('select count(*) from snapshot')).toBe('2')
   })
