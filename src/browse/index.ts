@@ -1,5 +1,6 @@
 // Visits of pages, for whoever takes something from them. What each needs is loaded when it is first called: few
 // processes need a browser, and most of those that ask by HTTP never write a WARC.
+import type { inTab as InTab } from './browser/in-tab.ts'
 import type { openTab as OpenTab } from './browser/open-tab.ts'
 import type { visitPage as VisitPage } from './browser/visit-page.ts'
 import type { Answer } from './http/answer.ts'
@@ -16,6 +17,14 @@ import type { Recording } from './warc/recording.ts'
 export async function fetchPage(context: RequestContext, url = context.url): Promise<Answer> {
   return await (await import('./http/fetch.ts')).fetchPage(context, url)
 }
+
+/**
+ * Visits the page in a browser, and does something with it there. All who share a visit share its tab; who is alone has
+ * one of its own. What is received is recorded where the visit is. When the page's tab ends for the first time, both
+ * are done once more; also when the browser ends, and then with no other page in it: whoever ends it then has ended it
+ * before, too, and does no harm to others. Throws NoTurn when others left the page too little time: it comes later.
+ */
+export const inTab: typeof InTab = async (...given) => await (await import('./browser/in-tab.ts')).inTab(...given)
 
 /**
  * Opens an empty tab in a browser, with the cookies, storage and headers of the persona that visits the page. It has a

@@ -33,7 +33,7 @@ const LONGEST = [
   'crash/plugins/browser',
   'integration/cli/run-options',
   'crash/db/database-commit',
-  'integration/plugins/tabs',
+  'integration/browse/tabs',
   'integration/house/docs',
   'integration/pages/index-files',
   'crash/runner/kill',

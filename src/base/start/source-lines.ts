@@ -21,7 +21,7 @@ export function nameSourceLines(): void {
 
 /** As Node does it, but without the line of the file, which is the whole bundle. */
 function printUncaught(error: unknown): void {
-  if (process.listenerCount('uncaughtException') > 1) return // Somebody else knows better.
+  if (process.listeners('uncaughtException').at(-1) !== printUncaught) return // Who listens since then knows better.
   console.error(error)
   process.exit(1)
 }

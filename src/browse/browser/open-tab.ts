@@ -11,6 +11,11 @@ const LOOK_MS = 200
 /** Whoever asks has no time left by then. */
 const TURN_MS = 60_000
 
+/** Who opens one. */
+export interface TabContext extends Pick<RequestContext, 'env' | 'signal' | 'visit'> {
+  log(line: string): void
+}
+
 /** How a browser is reached. */
 export interface Place {
   /** Undefined: nobody starts it any more. */
@@ -23,7 +28,7 @@ export interface Place {
 
 /** Waits for a browser that is being started again, and for one that others have for themselves. */
 export async function openTab(
-  context: Pick<RequestContext, 'env' | 'signal' | 'visit'> & { log(line: string): void },
+  context: TabContext,
   { endpoint, isAlone = false, turnMs = TURN_MS }: Place,
 ): Promise<Tab> {
   const { env, signal } = context

@@ -33,7 +33,29 @@ const OPTIONS = {
 } as const
 const LONGEST_TEXT = 10_000
 
-/** The type of a picture by its first bytes; undefined: it is not one. */
+/** The library's reader of TIFF, which EXIF is, as far as we know it. */
+type TiffReader = new (
+  ...args: readonly unknown[]
+) => {
+  readonly chunk: { readonly byteLength: number; getUint32(at: number): number }
+  parseTag(at: number, tag: number, block: string): unknown
+}
+
+/**
+ * Entries may point to the same bytes, so that a picture of 1 MB tells 2 GB. Together their values can be no longer
+ * than the file unless they do: what comes after that is left out.
+ */
+class BoundedTiff extends (exifr.segmentParsers.get('tiff') as TiffReader) {
+  #values = 0
+
+  override parseTag(at: number, tag: number, block: string): unknown {
+    this.#values += this.chunk.getUint32(at + 4)
+    return this.#values > this.chunk.byteLength ? undefined : super.parseTag(at, tag, block)
+  }
+}
+exifr.segmentParsers.set('tiff', BoundedTiff)
+
+/** The type of a picture by its first bytes; undefined: it is none. */
 export function pictureType(head: Buffer): string | undefined {
   const text = head.toString('latin1')
   if (text.startsWith('\xff\xd8\xff')) return 'jpg'

@@ -103,6 +103,7 @@ describe.skipIf(noPackage)(`pages that share a browser${noPackage}`, () => {
     const alone = await Cdp.connect(browser.relay.endpoint + ALONE)
     await alone.send('Browser.getVersion')
     const waiting = page(async () => {}, 60, '/slow')
+    await sleep(500) // It waits by then.
     // Of its 60 s: not by the real clock, by which a busy machine would take too many of them.
     const now = performance.now.bind(performance)
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 53_000)
