@@ -85,7 +85,7 @@ describe.concurrent('one signal while the database is silent', () => {
     await eventually(async () => (await home.value<number>(CONNECTIONS)) > 0)
     await delay(1_000) // It has asked by then.
     await leavesInTime(runner)
-    expect(runner.stderr).toMatch(/the database does not answer: exiting without it/)
+    expect(runner.stderr).toMatch(/perhaps for lack of the database: exiting without it/)
     await expectPutRight(home)
   }
 
