@@ -7,7 +7,7 @@ import { useDatabases } from '../../support/engine.ts'
 import { newFolder } from '../../support/homes.ts'
 import { NODE, ROOT, Running } from '../../support/program.ts'
 
-const manual = readFileSync(join(ROOT, 'src', 'engine', 'MANUAL.md'), 'utf8')
+const manual = readFileSync(join(ROOT, 'docs', 'engine.md'), 'utf8')
 const databases = useDatabases()
 
 it('the example in the manual drives a table of its own', async () => {
