@@ -37,7 +37,7 @@ export interface Within {
   readonly inertCss: Set<string>
 }
 
-/** These are emptied, but what may be in one of them stays. */
+/** These lose their children. */
 const NO_CHILDREN = new Set(['iframe', 'frame'])
 const IMAGES = new Set(['image', 'feimage'])
 /** Metadata that a part of a page may keep: nothing that affects how the page is read, or what is sent. */

@@ -8,7 +8,10 @@ import type { Attribute } from './tree.ts'
  */
 const PIECE = /<(\/?)([a-z][a-z0-9]*)((?: [a-z][\w.:-]*(?:="[^"]*")?){0,100})>|[^<>]+/iy
 const ATTRIBUTE = / ([^ =]+)(?:="([^"]*)")?/g
-/** Matches an ampersand and what may follow it, or does not in an address; others are left to a real parser. */
+/**
+ * Escapes that we decode. HTML with others is left to a real parser, except for ampersands that begin none, as in
+ * addresses.
+ */
 const ESCAPED = /&(?:(amp|lt|gt|quot)|nbsp|#160|#39);/g
 const UNKNOWN_IN_TEXT = /&(?!(?:amp|lt|gt|quot|nbsp|#160|#39);)/
 const UNKNOWN_IN_VALUE = /&(?!(?:amp|lt|gt|quot|nbsp|#160|#39);|[a-zA-Z0-9]+=|[^a-zA-Z0-9#]|$)/

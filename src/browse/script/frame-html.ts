@@ -7,7 +7,7 @@ import { reader, shadowOf } from './world.ts'
 const VOID = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '))
 const DROPPED = new Set('script noscript base noembed noframes'.split(' '))
 const EMPTY = new Set(['template', 'iframe'])
-/** Text in these is not escaped, and neither is anything after `plaintext`. */
+/** Written as `pre`: a parser takes their content literally, and everything after `plaintext`, too. */
 const VERBATIM = new Set('xmp plaintext listing'.split(' '))
 
 const typeOf = reader(Node, 'nodeType')

@@ -241,7 +241,7 @@ export class Recording {
       .finally(() => body.drop())
   }
 
-  /** Whether this URL has a page of its own, beyond the redirect's target. */
+  /** Whether this URL has a complete response that is no redirect. */
   #hasPage(url: string): boolean {
     const there = this.#whole.get(url)
     return there !== undefined && there.leadsTo === undefined
