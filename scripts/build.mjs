@@ -20,8 +20,9 @@ const PDFJS = 'unpdf/pdfjs'
 const MINIFIED = { removeWhitespace: true, asciiOnly: true }
 
 /**
- * Bundles `input` (output name -> source) into `dir`. @returns the source files in the bundles
+ * Bundles `input` (output name -> source) into `dir`.
  * @param before how many lines will be added before each bundle
+ * @returns the source files in the bundles
  */
 async function bundle(input, dir, { format, whole = false, before = 0 }) {
   const build = await rolldown({

@@ -8,8 +8,8 @@ import type { RequestContext } from './request-context.ts'
 import type { Recording } from './warc/recording.ts'
 
 /**
- * GETs `url`, by default the page itself. @returns the answer after redirects; an HTTP error status is an answer like
- * any other. Throws AppError with one plain line for every failure.
+ * GETs `url`, by default the page itself, and follows redirects. An HTTP error status is an answer like any other.
+ * Throws AppError with one plain line for every failure.
  *
  * The page itself is requested once: all who share a visit get the same answer, or the same failure, and together they
  * wait for it no longer than the most patient one would alone. The caller closes the body of any other answer.
