@@ -10,7 +10,7 @@ type Listener = (params: unknown) => void
 /** A browser that is exiting still answers, but no longer has or creates sessions, tabs and contexts. */
 const LEAVING = /^(Session with given id not found|No target with given id|Failed to (find|create) browser context)/
 
-/** A relay that passes our messages on, and has not answered so many times, is frozen. */
+/** The relay between us and the browser, if it has not answered so many times, is frozen. */
 const ASK_MS = 2_000
 const MOST_UNANSWERED = 4
 const CONNECT_MS = 5_000

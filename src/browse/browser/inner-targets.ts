@@ -36,7 +36,7 @@ export class InnerTargets {
     this.#leaving.push(leave)
   }
 
-  /** Prepares each target from now on in this way, too. */
+  /** Also prepares each target from now on with this function. */
   prepare(prepare: Prepare): void {
     this.#preparing.push(prepare)
   }

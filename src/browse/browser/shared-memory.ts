@@ -13,7 +13,7 @@ let wasFull = false
 /** The arguments that a browser needs on a machine with little or no shared memory. */
 export const memoryArguments = (): string[] => (wasFull || freeBytes() < ENOUGH ? ['--disable-dev-shm-usage'] : [])
 
-/** Whether hardly any shared memory is left, or once was, for a browser that was started when there was enough. */
+/** Whether shared memory has run low, now or before, for a browser that was started when there was enough. */
 export function lacksSharedMemory(): boolean {
   wasFull ||= freeBytes() < LEAST
   return wasFull
