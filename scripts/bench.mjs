@@ -8,7 +8,7 @@ prepare()
 const child = spawn(pinnedNode, [join(root, 'test', 'bench', 'main.ts'), ...process.argv.slice(2)], {
   stdio: 'inherit',
 })
-// It ends what it started before it exits.
+// Ends its child processes before it exits.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code) => {
   process.exitCode = code ?? 1

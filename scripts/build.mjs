@@ -1,5 +1,5 @@
-// Builds dist/: the program as one bundle and its workers as another (they start fast, and need no node_modules but
-// the database's binaries), and the built-in plugins as executables in ArchiveBox's plugin layout.
+// Builds dist/: the program as one bundle and its workers as another (they start fast, and need nothing from
+// node_modules but the database's binaries), and the built-in plugins as executables in ArchiveBox's plugin layout.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
@@ -13,15 +13,16 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const out = join(root, 'dist')
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
-/** As large as the rest of the host together, and needed for few pages: a module of its own, also for the host. */
+/** As large as the rest of the host, and needed for few pages: a separate module, also for the host. */
 const PDFJS = 'unpdf/pdfjs'
 
-/** In ASCII: one other character would double the memory of the whole file. */
+/** Only ASCII: a single other character would double the memory of the whole file. */
 const MINIFIED = { removeWhitespace: true, asciiOnly: true }
 
 /**
- * Bundles `input` (output name -> source) into `dir`; answers with the source files that went in.
- * @param before how many lines will be put before each bundle
+ * Bundles `input` (output name -> source) into `dir`.
+ * @param before how many lines will be added before each bundle
+ * @returns the source files in the bundles
  */
 async function bundle(input, dir, { format, whole = false, before = 0 }) {
   const build = await rolldown({
@@ -50,7 +51,7 @@ async function bundle(input, dir, { format, whole = false, before = 0 }) {
     transform: { define: { ARCHIVEBOX_VERSION: JSON.stringify(manifest.version) } },
     logLevel: 'warn',
     checks: { eval: false, emptyImportMeta: false },
-    // Of a whole program, no process runs all modules: V8 shall not compile the others.
+    // No process runs all modules of a whole program: V8 should not compile the others.
     optimization: { pifeForModuleWrappers: !whole },
   })
   const { output } = await build.write({
@@ -61,7 +62,7 @@ async function bundle(input, dir, { format, whole = false, before = 0 }) {
     codeSplitting: !whole,
     sourcemap: true,
     sourcemapExcludeSources: true,
-    dynamicImportInCjs: !whole, // What main.js loads as a script has no import().
+    dynamicImportInCjs: !whole, // A script that main.js loads has no import().
     minify: { compress: false, mangle: false, codegen: MINIFIED },
   })
   await build.close()
@@ -70,8 +71,8 @@ async function bundle(input, dir, { format, whole = false, before = 0 }) {
 }
 
 /**
- * Bundles a script for browsers into one file, as they load from a disk, too.
- * @param name of the variable for what it exports, if it does
+ * Bundles a script for browsers into one file, which also loads from a disk.
+ * @param name the variable for its exports, if any
  */
 async function bundleScript(source, file, name) {
   const input = join(root, source)
@@ -89,39 +90,39 @@ async function bundleScript(source, file, name) {
 const hooks = globSync(HOOKS, { cwd: root })
 const builtName = (hook) => relative('src', hook).replace(/\.ts$/, '.js')
 
-/** What stands in for built-in.ts: a hook begins when the host first asks for it. */
+/** Replaces built-in.ts: a hook loads when the host first requests it. */
 function builtIn() {
   const hosted = hooks.filter((hook) => !basename(hook).split('.').includes('bg'))
   const entries = hosted.map((hook) => `'${builtName(hook)}': () => import('${join(root, hook)}')`)
   return `export const BUILT_IN = { ${entries} }`
 }
 
-/** Of Node's own modules those that few processes need: to load all of them takes a quarter of a start. */
+/** Node's own modules that few processes need: loading all of them takes a quarter of a start. */
 const RARE = 'child_process|crypto|dns|dns/promises|fs/promises|http|http2|perf_hooks|readline|v8|worker_threads|zlib'
 const RARELY =
   'const _rarely=(name)=>new Proxy({},{get:(_,key)=>{const all=process.getBuiltinModule(name);' +
   'return key==="default"?all:all[key]}});'
 
-/** Has a whole program load rare modules when they are used first: in one file the imports of all parts come first. */
+/** Makes a whole program load rare modules on first use: in one file, the imports of all parts come first. */
 function loadRarely(text) {
   const rare = new RegExp(`(let|const) (\\w+)=require\\("(?:node:)?(${RARE})"\\);(?:\\2=__toESM\\(\\2,1\\);)?`, 'g')
   return text.replace(rare, (all, word, name, module) => `${word} ${name}=_rarely("${module}");`.padEnd(all.length))
 }
 
-/** Escapes the other characters, also where the bundler may not: in templates with a tag. */
+/** Escapes other characters, also where the bundler may not: in tagged templates. */
 function inAscii(text) {
   return text.replace(/[^\0-\x7f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /**
- * What `loadCompiled` calls: in the wrapper that Node itself would put around it, so that it need not be copied. In a
- * line of its own, since the map of the text counts its columns.
+ * The function that `loadCompiled` calls: it has the wrapper that Node itself would add, so that the text need not be
+ * copied. The wrapper is on a separate line, since the source map counts columns.
  */
 function asFunction(text) {
   return `(function (exports, require, module, __filename, __dirname) {${RARELY}\n${text}\n})`
 }
 
-/** Writes the declarations of a library entry and of what it imports, for those who use it from TypeScript. */
+/** Writes the declarations of a library entry and its imports, for users of TypeScript. */
 function declareTypes(entry, dir) {
   const options = [
     '--ignoreConfig',
@@ -148,24 +149,27 @@ function declareTypes(entry, dir) {
     cwd: root,
     stdio: 'inherit',
   })
-  // A declaration may name its neighbours by what they will be at run time only.
+  // A declaration may refer to its neighbours only by their names at run time.
   for (const file of globSync('**/*.d.ts', { cwd: dir })) {
     const path = join(dir, file)
     writeFileSync(path, readFileSync(path, 'utf8').replace(/(from '\.[^']*)\.ts'/g, "$1.js'"))
   }
 }
 
-/** Removes what earlier builds made of files that are no more: an old migration or hook would be found, and run. */
+/**
+ * Removes files that earlier builds made from sources that no longer exist: an old migration or hook would be found,
+ * and run.
+ */
 function removeStale(pattern, folder, sources) {
   const stale = globSync(pattern, { cwd: folder }).filter((file) => !sources.includes(file))
   for (const file of stale) rmSync(join(folder, file))
 }
 
-// In place: what runs has loaded its program as a whole. Only a package must be free of earlier chunks.
+// Builds in place: running processes have loaded their whole program. Only a package must have no earlier chunks.
 if (process.argv.includes('--clean')) rmSync(out, { recursive: true, force: true })
 rmSync(join(out, '.compile-cache'), { recursive: true, force: true })
-// CommonJS starts faster (no linking, no facades for Node's own modules), and so does one file. What the others need
-// stays small.
+// CommonJS starts faster (no linking, no facades for Node's own modules), and so does one file. The modules that others
+// need stay small.
 const modules = []
 for (const [name, source] of Object.entries(WHOLE)) {
   modules.push(...(await bundle({ [name]: source }, out, { format: 'cjs', whole: true, before: 1 })))
@@ -209,7 +213,7 @@ for (const [name, source] of Object.entries(PAGE_SCRIPTS))
 for (const source of IN_PAGE)
   modules.push(...(await bundleScript(source, join(out, 'in-page', `${basename(source, '.ts')}.js`), 'script')))
 removeStale('*', join(out, 'migrations'), readdirSync(join(root, 'src/db/migrations')))
-// The verbs as completion knows them.
+// The verbs for shell completion.
 const { commandTree } = await import('../src/cli/program.ts')
 const { verbTree } = await import('../src/cli/completion/tree.ts')
 writeFileSync(join(out, 'verbs.json'), JSON.stringify(verbTree(commandTree())))

@@ -34,7 +34,7 @@ function draw(machine: Machine): string {
   ].join('\n')
 }
 
-/** What else decides about a row in this state, in words. */
+/** Describes what else decides about a row in this state. */
 function numbers({ leaseSeconds, columns }: Machine, def: State): string[] {
   const isClaimed = columns.owner !== undefined && !def.final && !def.external
   const said = [
@@ -51,7 +51,7 @@ function numbers({ leaseSeconds, columns }: Machine, def: State): string[] {
 const bySetting = ({ setting, standard }: Setting) => `${setting} (${standard})`
 const time = (ms: number) => (ms % 3_600_000 === 0 ? `${ms / 3_600_000} h` : `${ms / 1_000} s`)
 
-/** The text with the graphs as the code has them. */
+/** The text with the present graphs of the code. */
 export function withGraphs(text: string): string {
   const graphs = [crawlMachine, snapshotMachine, archiveResultMachine, binaryMachine, scheduleMachine]
     .map(draw)

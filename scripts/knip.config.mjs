@@ -1,9 +1,9 @@
 import { HOOKS, IN_PAGE, LIBRARY, MAIN, PAGE_SCRIPTS, SMALL, WHEN_NEEDED, WHOLE } from './entries.mjs'
 
-// What ends in ! is the product; the rest is there to build and to prove it.
+// Entries that end in ! are the product; the others build and test it.
 const entries = [...[WHOLE, MAIN, SMALL].flatMap(Object.values), ...WHEN_NEEDED.map(({ file }) => file)]
 const product = [...entries, LIBRARY, HOOKS, ...IN_PAGE, ...Object.values(PAGE_SCRIPTS)].map((entry) => `${entry}!`)
-/** Files that tests and measurements start as processes. */
+/** Files that tests and benchmarks start as processes. */
 const started = [
   'test/fixtures/**/*.ts',
   'test/bench/{bare-process.ts,captures-bare.mjs,engine-idle.mjs,site-process.ts}',

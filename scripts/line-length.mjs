@@ -1,11 +1,11 @@
-// No line is longer than 120 characters: code (biome breaks what it can, no strings), comments, SQL, markdown.
-// Excepted: what a URL makes long, rows of tables in markdown, the name of a test, fixtures.
+// Checks that no line is longer than 120 characters: code (biome breaks some lines, but no strings), comments, SQL,
+// markdown. Exceptions: lines that are long because of a URL, rows of tables in markdown, names of tests, fixtures.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './prepare.mjs'
 
 const MAX = 120
-/** Where that holds. */
+/** The files to check. */
 const CLEAN = ['README.md', 'docs', 'scripts', 'src', 'test']
 
 const files = globSync('{README.md,{docs,src,test,scripts}/**/*.{ts,mjs,md,sql}}', {

@@ -3,8 +3,8 @@ import { dirname, join, relative } from 'node:path'
 import { decode, encode } from '@jridgewell/sourcemap-codec'
 
 /**
- * Leaves of a bundler's source map the lines of our own sources, which is what a stack needs: a tenth of its size.
- * @param before how many lines have been put before the bundle
+ * Keeps only the lines of our own sources in a bundler's source map, which stacks need: a tenth of its size.
+ * @param before how many lines were added before the bundle
  */
 export function keepLines(file, root, before = 0) {
   const { sources, mappings } = JSON.parse(readFileSync(file, 'utf8'))
@@ -17,7 +17,7 @@ export function keepLines(file, root, before = 0) {
   writeFileSync(file, JSON.stringify({ version: 3, sourceRoot, sources: kept, names: [], mappings: encode(all) }))
 }
 
-/** Where another line begins, or code that is not ours: such a segment names no source. */
+/** Where another line begins, or foreign code: such a segment names no source. */
 function changesOfLine(segments, ours) {
   let last = []
   return segments.flatMap(([column, source, line]) => {

@@ -1,5 +1,5 @@
-// `npm run mutants`: turns one mechanism off after another, in a copy of the sources, and demands that its test fails.
-// With arguments: only those whose name contains one of them. As many at a time as half the cores, or `--jobs N`.
+// `npm run mutants`: turns off one mechanism after another, in a copy of the sources, and requires that its test fails.
+// With arguments: only those whose name contains one of them. Runs as many at a time as half the cores, or `--jobs N`.
 import { execFile, spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ const PARTS = [
   'docs',
   'LICENSE',
 ]
-process.env.NIGHTLY = '1' // All cases of a test: a sample may be without the one that notices.
+process.env.NIGHTLY = '1' // Runs all cases of a test: a sample may lack the one that notices.
 const { MUTANTS } = await import('../test/support/mutants.ts')
 const { values, positionals: wanted } = parseArgs({
   allowPositionals: true,
@@ -40,7 +40,7 @@ await Promise.all(
 console.log(survivors.length === 0 ? 'every mutant is caught' : `${survivors.length} survived: ${survivors.join('; ')}`)
 process.exitCode = survivors.length === 0 ? 0 : 1
 
-/** Runs the test of a mutant on a copy that has it. */
+/** Runs the test of a mutant on a copy that contains it. */
 async function attempt(mutant) {
   const copy = mkdtempSync(join(tmpdir(), 'archivebox-ts-mutant-'))
   try {
@@ -63,7 +63,7 @@ async function attempt(mutant) {
   }
 }
 
-/** What a program prints to its end, however that ends. */
+/** Everything that a program prints until it exits, however that happens. */
 function saidBy(program, args, cwd) {
   return new Promise((resolve) =>
     execFile(program, args, { cwd, maxBuffer: 2 ** 28 }, (_error, stdout) => resolve(stdout)),

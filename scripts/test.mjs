@@ -1,5 +1,5 @@
-// `npm test`: everything that must hold, fast things first. With arguments: only vitest, on these files.
-// The last line stands alone and counts what vitest's own report counts: `N passed, N failed, N skipped`.
+// `npm test`: runs every check, fast ones first. With arguments: only vitest, on these files. The last line stands
+// alone, with the counts of vitest's own report: `N passed, N failed, N skipped`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -50,8 +50,8 @@ if (existsSync(report)) {
   counts.passed = result.numPassedTests
   counts.failed = result.numFailedTests
   counts.skipped = result.numPendingTests + (result.numTodoTests ?? 0)
-  // A file that does not load, or whose preparation breaks, fails the run without failing a test; so does an error
-  // outside of all files.
+  // A file that does not load, or whose setup fails, fails the run without failing a test; so does an error outside of
+  // all files.
   const unloaded = result.testResults.filter(
     (file) => file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed'),
   ).length

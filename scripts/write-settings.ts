@@ -8,13 +8,13 @@ const root = join(import.meta.dirname, '..')
 const file = join(root, 'docs', 'settings.md')
 const TABLE = /^\| setting \|.*?(?=\n\n|\n$(?!\n))/gms
 
-/** Every setting under the name that people read. */
+/** Every setting under its documented name. */
 export const ALL_SETTINGS: Readonly<Record<string, Setting>> = {
   ...SETTINGS,
   ...Object.fromEntries(Object.entries(PLUGIN_SETTINGS).map(([last, setting]) => [`<PLUGIN>_${last}`, setting])),
 }
 
-/** A text with both tables as they are. */
+/** The text with both tables updated. */
 export function withSettings(text: string): string {
   const tables = [generalTable(), pluginTable()]
   return text.replace(TABLE, () => tables.shift() ?? '')
@@ -32,7 +32,7 @@ function generalTable(): string {
   return tableOf(['setting', 'option', 'takes', 'default', 'set by', 'means'], rows)
 }
 
-/** What plugins declare beside what turns them on, and how long they may take. */
+/** The settings that plugins declare besides `<PLUGIN>_ENABLED` and `<PLUGIN>_TIMEOUT`. */
 function pluginTable(): string {
   const rows = globSync('src/plugins/*/config.json', { cwd: root })
     .sort()

@@ -1,5 +1,5 @@
-// Writes the SQL that the state engine makes into files that a reader can paste into psql: for a graph that has
-// everything a graph can have, and for the archive's own queues, whose fence and conditions are filled in.
+// Writes the SQL of the state engine into files that a reader can paste into psql: for a graph that uses every feature,
+// and for the archive's own queues, whose fence and conditions are filled in.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Home } from '../src/db/home.ts'
@@ -38,7 +38,7 @@ import { crawlMachine } from '../src/machines/crawl.ts'
 import { binaryQueue, crawlQueue, type Owner, snapshotQueue } from '../src/machines/queues.ts'
 import { snapshotMachine } from '../src/machines/snapshot.ts'
 
-/** A statement with what it is for; undefined where the graph has no use for it. */
+/** A statement and its purpose; undefined if the graph has no use for it. */
 type Entry = readonly [what: string, statement: Statement | null | undefined]
 
 const job = defineMachine({
@@ -83,7 +83,7 @@ create temporary table transition (
 const LEASE = '$1 lease in seconds'
 const CURSOR = '$2, $3 cursor: schedule, id'
 
-/** What becomes of the rows of a graph once they are claimed, or without a claim. */
+/** The statements about the rows of a graph after a claim, or without one. */
 function afterwards(machine: Machine, columns: readonly string[] = []): Entry[] {
   const states = Object.entries(machine.states)
   const events = new Set(states.flatMap(([, { on }]) => Object.keys(on ?? {})))
@@ -196,7 +196,7 @@ async function claimOf<M extends Machine, Row>(queue: Queue<M, Row>): Promise<St
   return claim!
 }
 
-/** A statement as psql takes it, with a line that says what it does. */
+/** A statement in a form for psql, after a line with its purpose. */
 function text(machine: Machine, [what, statement]: Entry): string[] {
   if (!statement) return []
   const verb = statement.name.slice(statement.name.indexOf(`:${machine.name}:`) + machine.name.length + 2)
@@ -209,7 +209,7 @@ function text(machine: Machine, [what, statement]: Entry): string[] {
 
 const WIDTH = 120
 
-/** A line that is too long, cut where a new one may begin. */
+/** Wraps a line that is too long. */
 function wrapped(line: string, margin = line.startsWith('-- ') ? '--   ' : `${/^ */.exec(line)![0]}  `): string {
   if (line.length <= WIDTH) return line
   const cuts = line.slice(0, WIDTH).matchAll(/,(?= )|(?<=\S)(?= (?:and|from|where|set|order by|limit|when|else|end) )/g)

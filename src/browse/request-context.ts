@@ -2,21 +2,24 @@ import type { Texts } from '../base/config.ts'
 import type { Earlier } from './http/answer.ts'
 import type { Visit } from './visit.ts'
 
-/** Who asks for a page, and how. */
+/** The caller that requests a page, and its settings. */
 export interface RequestContext {
   readonly url: string
   readonly env: Texts
   readonly signal: AbortSignal
-  /** A folder of whoever asks, for a long body; in a visit, that lies beside it. */
+  /** A folder of the caller, for a long body; in a visit, the body is stored beside it. */
   readonly outputDir?: string | undefined
-  /** Shared with others; undefined: this one asks alone. */
+  /** Shared with others; undefined: the caller has no visit. */
   readonly visit?: Visit | undefined
-  /** An earlier copy of the page, which need not be sent again; undefined: there is none. */
+  /** An earlier copy of the page, which the server need not send again; undefined: there is none. */
   earlier?(): Earlier | undefined
-  /** Reports the HTTP status of the page itself, and the seconds after which a server that is too busy may be asked. */
+  /** Reports the HTTP status of the page itself, and the seconds after which a busy server may be asked again. */
   answered?(httpStatus: number, retryAfter?: number): void
-  /** Others have waited so long, in milliseconds, for what this one now waits for: it has so much less time. */
+  /**
+   * Reports that others have already waited so many milliseconds for what this caller now waits for: its own time is
+   * reduced by that.
+   */
   spend?(ms: number): void
-  /** What must be done when nobody needs it any more: at the end of the visit, or of whoever asks alone. */
+  /** Registers a cleanup for the end of the visit, or of a caller without one. */
   onEnd?(closer: () => Promise<void>): void
 }

@@ -37,20 +37,20 @@ export async function resultsOf(home: TestHome, crawlId: string): Promise<Result
   )
 }
 
-/** The result of one plugin on the crawl's only page, or on the one given. */
+/** The result of one plugin for the crawl's only page, or for the given one. */
 export async function resultOf(home: TestHome, crawlId: string, plugin: string): Promise<Result> {
   const found = (await resultsOf(home, crawlId)).filter((result) => result.plugin === plugin)
   expect(found, `results of ${plugin}`).toHaveLength(1)
   return found[0]!
 }
 
-/** Those with `needs_file`. */
+/** The plugins with `needs_file`. */
 const FILE_PLUGINS = new Set(['exif', 'parse_jsonl_urls', 'parse_rss_urls', 'parse_txt_urls', 'pdftext'])
 
 /**
- * Everything about a crawl is as it should be: sealed, each page sealed with an index, each hook's one result final,
- * each file that a result names in place with its size, each hash right, and no half-written thing left. Returns its
- * pages.
+ * Checks everything about a crawl: it is sealed, each page is sealed with an index, each hook has one final result,
+ * each file that a result names is in place with its size, each hash is right, and no partly written file is left.
+ * @returns its pages
  */
 export async function expectComplete(home: TestHome, crawlId: string): Promise<Page[]> {
   expect(await home.value('select status from crawl where id = $1', [crawlId])).toBe('sealed')
@@ -70,9 +70,9 @@ export async function expectComplete(home: TestHome, crawlId: string): Promise<P
     expectHashes(dir)
   }
   expect(await wrongOutputs(home, crawlId)).toEqual([])
-  // Of a crawl that was given up, pages may have had no turn.
+  // If a crawl was given up, some pages may have had no turn.
   const isGivenUp = await home.value<boolean>(`select message <> '' from crawl where id = $1`, [crawlId])
-  // Hooks that work on a file have results where there is one.
+  // Hooks for files have results only on pages that are one.
   const onAll = results.filter(({ plugin }) => !FILE_PLUGINS.has(plugin))
   const counts = pages.map(({ id }) => onAll.filter((result) => result.snapshot_id === id).length)
   const records = new Set(counts.filter((count) => count > 0 || !isGivenUp))
@@ -80,7 +80,7 @@ export async function expectComplete(home: TestHome, crawlId: string): Promise<P
   return pages
 }
 
-/** The files of a page are the ones that hashes.json lists, byte for byte. */
+/** Checks that the files of a page are exactly those in hashes.json, byte for byte. */
 export function expectHashes(dir: string): void {
   const file = join(dir, 'hashes', 'hashes.json')
   if (!existsSync(file)) return
@@ -98,7 +98,7 @@ export function expectHashes(dir: string): void {
   }
 }
 
-/** The files of a page's plugins, but for the hashes, in the order of their paths. */
+/** The files of a page's plugins, without the hashes, in the order of their paths. */
 function outputsIn(dir: string): string[] {
   const files: string[] = []
   const walk = (folder: string, isOurs: (name: string) => boolean) => {

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 
 const { DatabaseSync } = createRequire(import.meta.url)('node:sqlite') as typeof import('node:sqlite')
 
-/** Writes files, with the folders above them. */
+/** Writes files, and creates the folders above them. */
 export function putFiles(folder: string, files: Readonly<Record<string, string>>): void {
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
@@ -12,7 +12,7 @@ export function putFiles(folder: string, files: Readonly<Record<string, string>>
   }
 }
 
-/** The tables of 0.7, as far as they matter; what has a date is written by Django, in UTC without a zone. */
+/** The relevant tables of 0.7; Django writes dates in UTC without a time zone. */
 const TABLES_07 = `
   create table core_snapshot (id char(32) primary key, url text, timestamp varchar(32), title varchar(512),
     added datetime, updated datetime);
@@ -21,7 +21,7 @@ const TABLES_07 = `
   create table core_tag (id integer primary key, name varchar(100), slug varchar(100));
   create table core_snapshot_tags (id integer primary key, snapshot_id char(32), tag_id integer);`
 
-/** The same of 0.9.73. */
+/** Those of 0.9.73. */
 const TABLES_09 = `
   create table auth_user (id integer primary key, username varchar(150));
   create table crawls_crawl (id char(32) primary key, urls text, created_by_id integer, notes text,
@@ -35,8 +35,8 @@ const TABLES_09 = `
   create table core_snapshot_tags (id integer primary key, snapshot_id char(32), tag_id integer);`
 
 /**
- * A collection of ArchiveBox 0.7: one page with files of several extractors, one of the same page at another time, one
- * that is a local file, one that was never archived.
+ * Makes a collection of ArchiveBox 0.7: one page with files of several extractors, one of the same page at another
+ * time, one that is a local file, one that was never archived.
  */
 export function collection07(folder: string): void {
   const db = database(folder, TABLES_07)
@@ -70,14 +70,14 @@ export function collection07(folder: string): void {
   symlinkSync('singlefile.html', join(folder, first, 'a.example', 'link.html'))
 }
 
-/** Changes the rows, or the tables, of a collection. */
+/** Changes the rows or the tables of a collection. */
 export function changeIndex(folder: string, ...statements: readonly string[]): void {
   const db = new DatabaseSync(join(folder, 'index.sqlite3'))
   for (const statement of statements) db.exec(statement)
   db.close()
 }
 
-/** A collection of ArchiveBox 0.9: a page of a user's crawl. */
+/** Makes a collection of ArchiveBox 0.9: a page of a user's crawl. */
 export function collection09(folder: string): void {
   const db = database(folder, TABLES_09)
   const id = '06b0260718cb7b17800001e634157c71'

@@ -13,12 +13,13 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { NODE } from './program.ts'
 
-/** What vitest's own process hands down to those that run test files: the PATH that the machine has, and our folder. */
+/** Variables from vitest's main process to those that run test files: the original PATH, and our folder. */
 const WHOLE_PATH = 'TEST_WHOLE_PATH'
 const FOLDER = 'TEST_PROGRAMS'
 
 /**
- * What every machine has that runs us: a minimal Debian, with Node, npm and git. Who needs more asks for it by name.
+ * The programs on every machine that we support: a minimal Debian, with Node, npm and git. A test that needs others
+ * requests them by name.
  */
 const BARE = `
   awk basename bash cat chmod chown cp cut date dd df dirname du env expr false find flock git grep gzip head id kill
@@ -27,14 +28,14 @@ const BARE = `
   umount uname uniq unshare wc xargs yes`
 
 /**
- * For vitest's globalSetup: a PATH of our own with only what a bare machine has, so that no test passes here alone.
- * What it returns takes it away again.
+ * For vitest's globalSetup: sets a PATH with only the programs of a bare machine, so that no test depends on this one.
+ * @returns restores the PATH
  */
 export default function setup(): (() => void) | undefined {
   if (process.env[FOLDER] !== undefined) return undefined // Another project of the same run has done it.
   const whole = process.env['PATH'] ?? ''
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'abx-programs-'))
-  chmodSync(folder, 0o755) // Some tests are other users.
+  chmodSync(folder, 0o755) // Some tests run as other users.
   const bare = join(folder, 'bare')
   mkdirSync(bare)
   for (const name of BARE.trim().split(/\s+/)) {
@@ -50,13 +51,13 @@ export default function setup(): (() => void) | undefined {
 }
 
 export interface Programs {
-  /** A PATH on which they are found, too. */
+  /** A PATH that includes them. */
   readonly path: string
   /** `needs python3` when the machine has none: why a test is skipped, for its name. False when all are there. */
   readonly missing: string | false
 }
 
-/** Programs that a bare machine lacks, for a test that is about them. */
+/** Finds programs that a bare machine lacks, for a test that is about them. */
 export function withPrograms(...names: readonly string[]): Programs {
   const { [WHOLE_PATH]: whole = '', [FOLDER]: folder = '', PATH: bare = '' } = process.env
   const extra = mkdtempSync(join(folder, 'more-'))

@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 
 const PROGRAM = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path))
 
-/** The whole browser of this machine. */
+/** This machine's own browser. */
 export const systemBrowser = PROGRAM ?? ''
 
 /** Why no browser can be used: empty when one can. */
@@ -16,10 +16,10 @@ export const noBrowser = PROGRAM ? '' : 'needs chromium'
 
 type Params = Readonly<Record<string, unknown>>
 
-/** A tab that has crashed answers no more: whoever asked it hears so. No answer that is waited for takes longer. */
+/** A crashed tab no longer answers, and its caller gets an error. No expected answer takes longer. */
 const ANSWER_MS = 60_000
 
-/** A real browser without a window, steered through its DevTools protocol. */
+/** A real headless browser, controlled through its DevTools protocol. */
 export class Browser {
   readonly #child: ChildProcess
   readonly #profile: string
@@ -42,7 +42,7 @@ export class Browser {
     })
   }
 
-  /** @param options of its command line, in addition */
+  /** @param options additional command line options */
   static async start(...options: readonly string[]): Promise<Browser> {
     const profile = mkdtempSync(join(tmpdir(), 'archivebox-ts-browser-'))
     const child = spawn(
@@ -86,13 +86,13 @@ export class Browser {
     return result
   }
 
-  /** Calls back with everything that the browser tells. Returns what ends that. */
+  /** Calls back with every event of the browser. @returns stops that */
   listen(hear: (method: string, params: Params) => void): () => void {
     this.#events.add(hear)
     return () => this.#events.delete(hear)
   }
 
-  /** Opens a file and waits until it has loaded: with what a viewer of the browser's own shows, that never says so. */
+  /** Opens a file and waits until it has loaded; a viewer of the browser itself never reports that. */
   async open(file: string, hash = ''): Promise<void> {
     await this.send('Page.navigate', { url: 'about:blank' })
     await this.until("location.href === 'about:blank'")
@@ -108,7 +108,7 @@ export class Browser {
     await this.until("location.href !== 'about:blank' && document.readyState === 'complete'")
   }
 
-  /** What an expression comes to in the page; a promise is waited for. */
+  /** The value of an expression in the page; promises are awaited. */
   async evaluate<T>(expression: string): Promise<T> {
     const answer = (await this.send('Runtime.evaluate', {
       expression,
@@ -121,7 +121,7 @@ export class Browser {
   }
 
   async until(expression: string, seconds = 60): Promise<void> {
-    // A page that comes again by itself answers nothing meanwhile.
+    // A page that is reloading itself does not answer.
     const look = () =>
       this.evaluate<boolean>(`!!(${expression})`).catch((error: Error) => {
         if (/navigated|context/.test(error.message)) return false
@@ -142,7 +142,7 @@ export class Browser {
   }
 }
 
-/** Where the browser listens: it says so in a file of its profile. */
+/** The address of the browser: it writes that into a file in its profile. */
 async function endpoint(profile: string): Promise<string> {
   for (let tries = 0; ; tries += 1) {
     try {

@@ -8,20 +8,20 @@ import { serverSecret } from '../../src/server/secret.ts'
 import type { TestHome } from './homes.ts'
 import type { Served } from './served.ts'
 
-/** A page that was archived, as a row and files. */
+/** An archived page, as a row and files. */
 export interface MadeCapture {
   readonly id: string
   readonly dir: string
 }
 
-/** What a row says of a file besides its text. */
+/** The columns about a file besides its text. */
 interface Said {
   readonly mimetype?: string
   readonly link?: string
 }
 
 /**
- * Makes a sealed page of files, by their paths below its folder: `plugin/name`. Each plugin has a result that names
+ * Makes a sealed page from files, by their paths below its folder: `plugin/name`. Each plugin has a result that names
  * them.
  */
 export async function makeCapture(
@@ -61,14 +61,14 @@ export async function makeCapture(
   return { id, dir }
 }
 
-/** Where copies are, for the session of a test. */
+/** The locations of copies, for the session of a test. */
 export interface Copies {
   readonly port: number
-  /** The origin of a capture, or that of its replay. */
+  /** The origin of a capture, or of its replay. */
   base(id: string, purpose?: Purpose): string
 }
 
-/** Where a server shows copies: its policy says from which hosts they come. */
+/** Where a server shows copies: its policy names the hosts that they come from. */
 export async function copiesOf(home: TestHome, served: Served): Promise<Copies> {
   const { headers } = await served.ask('/')
   const port = Number(/http:\/\/\*\.localhost:(\d+)/.exec(String(headers['content-security-policy']))?.[1])

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { withPrograms } from './bare-path.ts'
 
 const OPENSSL = withPrograms('openssl')
-/** Why no certificate can be made here, for the name of a test that is skipped; empty when one can. */
+/** Why no certificate can be made here, for the name of a skipped test; empty when one can. */
 export const noCertificates = OPENSSL.missing || ''
 
-/** A certificate for loopback that nobody has signed but itself, and its key. @param days less than 0: expired */
+/** Makes a self-signed certificate for loopback, and its key. @param days less than 0: expired */
 export function certificate(days = 2): { readonly key: Buffer; readonly cert: Buffer } {
   const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-certificate-'))
   const openssl = (...args: string[]) => {

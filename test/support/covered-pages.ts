@@ -5,7 +5,7 @@ const LONG = 'Text of the page, which somebody wants to read later. '.repeat(20)
 const page = (body: string) => `<!doctype html><meta charset="utf-8"><title>Covered</title>
 <style>.fixed { position: fixed; inset: 0; background: white }</style>${body}`
 
-/** Pages with layers over them that are the page, or belong to it: each has an element `own` that is to be seen. */
+/** Pages with layers over them that are the page, or belong to it: each has an element `own` that must stay visible. */
 export const KEPT: Readonly<Record<string, string>> = {
   '/login-dialog': `<p>Welcome</p><div id="own" class="fixed" role="dialog">Sign in to read on
     <input type="password"><button>Sign in</button></div>`,

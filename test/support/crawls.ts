@@ -4,17 +4,17 @@ import { pidsOf, sealedPages } from './observer.ts'
 import { processesOf } from './processes.ts'
 import { eventually, type Running } from './program.ts'
 
-/** How long a worker may take to see that its claim is not its own any more: one renewal, and the end of its hook. */
+/** How long a worker may take to notice that it has lost its claim: one renewal, and the end of its hook. */
 export const DROPPED_MS = 40_000
 
-/** A crawl command that must do its work; what it said. */
+/** Runs a crawl command that must succeed. @returns its output */
 export async function crawl(home: TestHome, ...args: string[]): Promise<string> {
   const { code, stderr } = await home.run(['crawl', ...args])
   expect(code, stderr).toBe(0)
   return stderr
 }
 
-/** How many pages are in which status. */
+/** The number of pages by status. */
 export const statuses = async (home: TestHome) =>
   Object.fromEntries(
     (await home.query<{ status: string; count: string }>('select status, count(*) from snapshot group by 1')).map(
@@ -23,8 +23,8 @@ export const statuses = async (home: TestHome) =>
   )
 
 /**
- * A runner in the middle of a crawl, whose hooks take so long from then on: some pages are sealed, some are in work,
- * some wait.
+ * Brings a runner to the middle of a crawl, whose hooks are slow from then on: some pages are sealed, some are in
+ * progress, some wait.
  */
 export async function halfway(
   home: TestHome,
@@ -35,7 +35,7 @@ export async function halfway(
   const runner = home.start(['run'], { env: { MAX_SNAPSHOT_WORKERS: '2' } })
   await sealedPages(home, 2)
   await home.query(`update crawl set config = jsonb_set(config, '{env,ORACLE_SECONDS}', '"${seconds}"')`)
-  // Both workers are at it.
+  // Both workers are busy.
   await eventually(() => {
     const slow = processesOf(home.dataDir).filter(({ environ }) => environ.includes(`ORACLE_SECONDS=${seconds}`))
     return new Set(slow.map(({ environ }) => environ.find((line) => line.startsWith('SNAPSHOT_ID=')))).size === 2
@@ -43,14 +43,14 @@ export async function halfway(
   return { id, runner }
 }
 
-/** Has a runner leave in order. */
+/** Makes a runner exit cleanly. */
 export async function end(runner: Running): Promise<void> {
   runner.signal('SIGTERM')
   const { code, stderr } = await runner.finished()
   expect(code, stderr).toBe(0)
 }
 
-/** Nothing that belongs to a crawl runs any more: no worker has a claim, no hook is there. */
+/** Checks that nothing of a crawl runs any more: no worker has a claim, and there is no hook. */
 export async function nothingRuns(home: TestHome): Promise<void> {
   await eventually(() => processesOf(home.dataDir).every(({ command }) => !command.includes('oracle')), DROPPED_MS)
   await eventually(async () => (await pidsOf(home, 'hook')).length === 0)

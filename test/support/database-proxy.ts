@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** ReadyForQuery: whatever was asked has been done, and committed unless a transaction is open. */
+/** ReadyForQuery: the statement has been executed, and committed unless a transaction is open. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5])
 
 interface Link {
   readonly client: Socket
   readonly server: Socket
-  /** Nothing passes on it any more, but neither side is told: half-open. */
+  /** Passes nothing any more, but neither side is told: half-open. */
   silent: boolean
 }
 
@@ -16,12 +16,12 @@ interface Link {
  * A TCP port in front of a PostgreSQL server, which breaks connections in every way that a network and a server can.
  */
 export class DatabaseProxy {
-  /** Leads to the same database, through the proxy. */
+  /** The URL of the same database, through the proxy. */
   readonly url: string
   readonly #listener: Server
   readonly #links = new Set<Link>()
   #refusing = false
-  /** How many connections were refused. */
+  /** The number of refused connections. */
   refused = 0
   #silent = false
   #delayMs = 0
@@ -36,19 +36,19 @@ export class DatabaseProxy {
     listener.on('connection', (client) => this.#join(client, target))
   }
 
-  /** Opens one in front of the server of this URL. */
+  /** Opens a proxy in front of the server of this URL. */
   static async before(url: string): Promise<DatabaseProxy> {
     const listener = createServer().listen(0, '127.0.0.1')
     await once(listener, 'listening')
     return new DatabaseProxy(listener, new URL(url))
   }
 
-  /** How many connections are open through it, silent ones included. */
+  /** The number of connections through it, silent ones included. */
   get connections(): number {
     return this.#links.size
   }
 
-  /** Lets everything through from now on; connections that fell silent stay so. */
+  /** Passes everything from now on; silent connections stay silent. */
   pass(): void {
     this.#refusing = false
     this.#silent = false
@@ -67,26 +67,26 @@ export class DatabaseProxy {
     this.reset()
   }
 
-  /** A black hole: open connections and new ones stay open, and nothing passes. */
+  /** Acts as a black hole: open connections and new ones stay open, but nothing passes. */
   silence(): void {
     this.#silent = true
     for (const link of this.#links) link.silent = true
   }
 
-  /** Each answer takes so much longer. */
+  /** Delays each answer by this time. */
   slow(ms: number): void {
     this.#delayMs = ms
   }
 
-  /** Cuts the connection on which the server's answers come to so many bytes in all, there. */
+  /** Cuts the connection on which the server's answers reach this many bytes in all, at that byte. */
   cutAfter(bytes: number): void {
     this.#bytesLeft = bytes
   }
 
   /**
-   * The next statement that matches reaches the server and is done there, but its connection is cut instead of the
-   * answer. Resolves then.
-   * @param after only on a connection on which a statement that matches this went before: which COMMIT, say
+   * Cuts a connection instead of passing the answer to the next statement that matches: the server receives and
+   * executes it. Resolves then.
+   * @param after only on a connection on which a statement that matches this came before: which COMMIT, for example
    */
   async cutInsteadOfReplyTo(pattern: RegExp, after?: RegExp): Promise<void> {
     await new Promise<void>((resolve) => {
@@ -94,7 +94,7 @@ export class DatabaseProxy {
     })
   }
 
-  /** Connections on which a statement matches fall silent there. */
+  /** Silences connections at a matching statement. */
   silenceOn(pattern: RegExp): void {
     this.#deaf = pattern
   }
@@ -117,7 +117,7 @@ export class DatabaseProxy {
     for (const socket of [client, server]) {
       socket.on('error', () => {})
       socket.on('close', () => {
-        // A half-open connection: the other side never hears of it.
+        // A half-open connection: the other side never learns of it.
         if (!link.silent || socket === client) cut(link)
         this.#links.delete(link)
       })

@@ -7,12 +7,12 @@ import { eventually } from './program.ts'
 /** The file in a run's temporary directory that names the run. */
 export const OWNER = '.owner'
 
-/** Writes into a temporary directory that it belongs to this process. */
+/** Notes in a temporary directory that it belongs to this process. */
 export async function own(folder: string): Promise<void> {
   writeFileSync(join(folder, OWNER), JSON.stringify(await ownIdentity()))
 }
 
-/** Ends and removes what runs that were killed left in `parent`: their directories, and the servers that run there. */
+/** Ends and removes everything that killed runs left in `parent`: their directories, and the servers that run there. */
 export async function removeDeadRuns(parent: string): Promise<void> {
   for (const name of readdirSync(parent)) {
     const folder = join(parent, name)
@@ -26,7 +26,7 @@ export async function removeDeadRuns(parent: string): Promise<void> {
   }
 }
 
-/** Not a shell that somebody went there with. */
+/** Excludes a shell that was opened there by hand. */
 function isOfRun({ command, environ }: Seen, folder: string): boolean {
   return [command, ...environ].some((text) => text.includes(folder) && !/^(OLD)?PWD=/.test(text))
 }
@@ -37,6 +37,6 @@ async function isDead(folder: string): Promise<boolean> {
     const owner = JSON.parse(readFileSync(join(folder, OWNER), 'utf8')) as ProcessIdentity
     return (await livenessOf(owner)) === 'gone'
   } catch {
-    return false // It says nothing, or another run is removing it.
+    return false // It has no note, or another run is removing it.
   }
 }

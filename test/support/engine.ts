@@ -25,7 +25,7 @@ export class TestDatabase {
     return (await this.pool.query<T>(text, [...values])).rows
   }
 
-  /** The one value of a query. */
+  /** The single value of a query. */
   async value<T>(text: string, values: readonly unknown[] = []): Promise<T> {
     const [row] = await this.query(text, values)
     return Object.values(row ?? {})[0] as T
@@ -75,7 +75,7 @@ export function gate(): { readonly opened: Promise<void>; open(): void } {
   return { opened, open: () => open() }
 }
 
-/** Runs a runner until `isOver` says so, or fails after a while; then drains it. */
+/** Runs a runner until `isOver` returns true, or fails after a while; then drains it. */
 export async function runUntil(runner: Runner, isOver: () => unknown): Promise<Summary> {
   const stop = new AbortController()
   const running = runner.run({ signal: stop.signal })

@@ -3,7 +3,7 @@ import type { Entry, Found } from '../../src/importers/entry.ts'
 import type { Format } from '../../src/importers/formats.ts'
 import { readEntries } from '../../src/importers/read.ts'
 
-/** What a list holds that arrives in pieces of so many bytes. */
+/** The entries of a list that arrives in pieces of this many bytes. */
 export async function entriesIn(list: string | Buffer, format?: Format, pieces = 65_536): Promise<Found[]> {
   const bytes = Buffer.from(list as string)
   const chunks = Array.from({ length: Math.ceil(bytes.length / pieces) }, (_, n) =>
@@ -14,7 +14,7 @@ export async function entriesIn(list: string | Buffer, format?: Format, pieces =
   return found
 }
 
-/** An entry as a row: what is empty is left out. */
+/** An entry as a row, without empty fields. */
 export function row(found: Found): unknown {
   if ('broken' in found) return { broken: found.line }
   const { url, title, tags, notes, addedAt } = found as Entry

@@ -1,4 +1,4 @@
-// Lists as services and browsers export them, each with what is in it.
+// Lists as services and browsers export them, each with its entries.
 
 interface Export {
   readonly list: string

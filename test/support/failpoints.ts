@@ -12,7 +12,7 @@ export function failpoints({ dataDir }: TestHome, points: string): Record<string
   return { ARCHIVEBOX_FAILPOINTS: points, ARCHIVEBOX_FAILPOINTS_FIRED: dataDir }
 }
 
-/** The failpoints that have fired, in that order, each with the pid of the process in which it did. */
+/** The failpoints that have fired, in that order, each with the pid of its process. */
 export function fired({ dataDir }: TestHome): Map<string, number> {
   const at = (name: string) => lstatSync(join(dataDir, name), { bigint: true }).mtimeNs
   const marks = readdirSync(dataDir).filter((name) => name.startsWith(MARK))

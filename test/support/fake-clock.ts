@@ -1,9 +1,9 @@
 import type { TestHome } from './homes.ts'
 
 /**
- * From now on, for every connection that is opened later, the clock of a home's database stands at `at`: `now()` of
- * every statement is a function of ours, which the search path finds first. Whatever goes by the database's clock, the
- * program included, lives in that time.
+ * Sets the clock of a home's database to `at`, for every connection that is opened from now on: `now()` becomes our
+ * function, which the search path finds first. Everything that uses the database's clock, including the program, lives
+ * in that time.
  */
 export async function setClock(home: TestHome, at: string): Promise<void> {
   await home.query(`
@@ -17,7 +17,7 @@ export async function setClock(home: TestHome, at: string): Promise<void> {
   await home.query('insert into fake.clock values ($1)', [at])
 }
 
-/** Sets a clock that was set before. */
+/** Changes a clock that was set before. */
 export async function turnClock(home: TestHome, at: string): Promise<void> {
   await home.query('update fake.clock set at = $1', [at])
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Routes } from './site.ts'
 
-/** A page that shows all that it has only to who looks everywhere, behind a banner that asks for consent. */
+/** A page whose full content shows only after scrolling and expanding, behind a banner that asks for consent. */
 const PAGE = `<!doctype html><html lang="en" style="overflow: hidden"><head><meta charset="utf-8"><title>Folded</title>
 <style>
   body { overflow: hidden; margin: 0 }
@@ -43,7 +43,7 @@ const PAGE = `<!doctype html><html lang="en" style="overflow: hidden"><head><met
 
 const SMALL = '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="50"><rect width="90" height="50"/></svg>'
 
-/** @param asked what was requested of the pictures */
+/** @param asked collects the requested pictures */
 export const foldedPage = (asked: Set<string>): Routes => ({
   '/folded': PAGE,
   '/small.svg': (request: IncomingMessage, response) => {

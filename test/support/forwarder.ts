@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 
-/** A listener in front of another: what is asked goes through it, and is noted. */
+/** Starts a listener in front of another one, which passes requests on, and notes them. */
 export async function forwarder(
   port: number,
   heard: (text: string) => void,

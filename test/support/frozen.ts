@@ -2,14 +2,16 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { eventually } from './program.ts'
 
-/** Where control groups of version 1 are frozen: a process in one sleeps uninterruptibly, and no SIGKILL ends it. */
+/**
+ * The folder for freezing control groups of version 1: a frozen process sleeps uninterruptibly, and no SIGKILL ends it.
+ */
 const FREEZER = /^\S+ (\S+) cgroup \S*\bfreezer\b/m.exec(readFileSync('/proc/mounts', 'utf8'))?.[1]
 
-/** Why no process can be frozen like that here: the reason to skip a test, for its name. False when it can. */
+/** Why no process can be frozen here: the reason to skip a test, for its name. False when one can. */
 export const noFreezer: string | false =
   FREEZER === undefined || process.getuid?.() !== 0 ? 'needs root and a freezer of control groups, version 1' : false
 
-/** Freezes a process, so that nobody can end it, for as long as `work` takes, or until it lets the process go on. */
+/** Freezes a process, so that nothing can end it, while `work` runs, or until it thaws the process. */
 export async function whileFrozen(pid: number, work: (thaw: () => Promise<void>) => Promise<void>): Promise<void> {
   const thaw = freeze(pid)
   try {

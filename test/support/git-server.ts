@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A repository served by `git http-backend`, as servers of git do it. */
+/** A repository served by `git http-backend`, as git servers do it. */
 export interface GitServer {
   readonly answer: (request: IncomingMessage, response: ServerResponse) => void
   readonly close: () => void
@@ -39,7 +39,7 @@ export function startGit(): GitServer {
   }
 }
 
-/** CGI, as far as git needs it. */
+/** The part of CGI that git needs. */
 function serve(root: string, request: IncomingMessage, response: ServerResponse): void {
   const { pathname, search } = new URL(request.url ?? '/', 'http://a.test')
   const child = spawn('git', ['http-backend'], {

@@ -1,11 +1,11 @@
 import { asset, bytes, type Routes, RUSSIAN, windows1251 } from './site.ts'
 
-/** A page from a template: what only a browser sees is made by its scripts. */
+/** A page from a template; its scripts make the parts that only a browser sees. */
 const page = (title: string, body: string) =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title>` +
   `<link rel="stylesheet" href="/look.css"></head><body>${body}</body></html>`
 
-/** Pages that a request alone does not get, and pages that try a browser's patience. */
+/** Pages that need more than a request, and pages that try a browser's patience. */
 export const hardPages: Routes = {
   '/look.css': bytes('text/css', '@import "/more.css"; body { background: url("/dusk.png") }'),
   '/more.css': bytes('text/css', 'h1 { color: rgb(1, 2, 3) }'),

@@ -12,20 +12,20 @@ import { copyingFiles, serverUrl, type Template, template, withDatabase } from '
 
 export { newFolder } from './folders.ts'
 
-/** How long what a runner left behind may take to be gone. */
+/** How long the remains of a runner may take to be gone. */
 const GONE_MS = 30_000
 
-/** How the server knows the connections of `TestHome.query`. */
+/** The name of the connections of `TestHome.query` on the server. */
 export const POOL_NAME = "the test's own queries"
 
 type Row = Record<string, unknown>
 
-/** A data dir of one test, with a database of its own. */
+/** A data dir of one test, with its own database. */
 export class TestHome {
   readonly dataDir: string
   readonly databaseUrl: string
   readonly started: Running[] = []
-  /** The commands that were run to their end. */
+  /** The commands that have run to their end. */
   readonly ran: (Pick<Finished, 'code' | 'stderr'> & { readonly args: readonly string[] })[] = []
   readonly #env: Readonly<Record<string, string>>
   #pool: pg.Pool | undefined
@@ -50,7 +50,7 @@ export class TestHome {
     return running
   }
 
-  /** Queues URLs, those archived before, too; the id of the crawl. */
+  /** Queues URLs, including those archived before. @returns the id of the crawl */
   async add(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.run(['add', '--again', ...args])
     expect(code, stderr).toBe(0)
@@ -69,20 +69,20 @@ export class TestHome {
     return (await this.#pool.query<T>(sql, [...values])).rows
   }
 
-  /** The one value of a query. */
+  /** The single value of a query. */
   async value<T>(sql: string, values: readonly unknown[] = []): Promise<T> {
     const [row] = await this.query(sql, values)
     return Object.values(row ?? {})[0] as T
   }
 
-  /** Puts fixture plugins into the data dir's own plugin folder. */
+  /** Copies fixture plugins into the data dir's own plugin folder. */
   install(...plugins: string[]): void {
     for (const name of plugins) {
       cpSync(join(ROOT, 'test', 'fixtures', 'plugins', name), join(this.dataDir, 'plugins', name), { recursive: true })
     }
   }
 
-  /** Has the hooks of this fixture stand still in their middle until they are let go. */
+  /** Makes the hooks of this fixture pause in the middle until they are released. */
   hold(fixture: 'oracle' | 'slow'): void {
     writeFileSync(join(this.dataDir, `hold-${fixture}`), '')
   }
@@ -104,26 +104,24 @@ export class TestHome {
 
 function poolOf(url: string): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max: 2, application_name: POOL_NAME })
-  pool.on('error', () => {}) // Tests end servers, too.
+  pool.on('error', () => {}) // Tests also end servers.
   return pool
 }
 
 export interface Homes {
   readonly serverUrl: string
-  /** A new home with these plugins of the tests' own, gone after the test. */
+  /** Makes a home with these fixture plugins, which is removed after the test. */
   make(...plugins: string[]): Promise<TestHome>
-  /** A new home to be cloned, gone after the last test of the file. */
+  /** Makes a home for cloning, which is removed after the last test of the file. */
   original(): Promise<TestHome>
-  /**
-   * Another home with the rows and plugins of this one, at the price of a file copy. Whoever asks for it discards it.
-   */
+  /** Makes another home with the rows and plugins of this one, at the price of a file copy. The caller discards it. */
   clone(original: TestHome): Promise<TestHome>
   discard(home: TestHome): Promise<void>
 }
 
 /**
- * Homes for the tests of one file, each with a database of its own on the server of this test run. After each test,
- * proves that no promise about rows is broken and that nothing of it runs any more.
+ * Homes for the tests of one file, each with its own database on the server of this test run. After each test, checks
+ * that no promise about rows is broken and that nothing of it still runs.
  */
 export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
   const originals: TestHome[] = []
@@ -150,13 +148,13 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
     await pool?.end()
   })
 
-  /** Whatever became of it: nothing of this home stays. */
+  /** Whatever the outcome, nothing of this home stays. */
   const remove = async (home: TestHome) => {
     await end(home)
     await admin().query(`drop database "${databaseOf(home)}" with (force)`)
   }
 
-  /** A copy of a home, which is a home of its own. */
+  /** Makes a separate home by copying one. */
   const copy = async ({ dataDir, database }: Template) => {
     const dir = newFolder()
     const name = `test_${dir.slice(-6).toLowerCase()}`
@@ -164,7 +162,7 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
     cpSync(dataDir, dir, { recursive: true, filter: (file) => basename(file) !== '.archivebox-id' })
     const id = await dataDirId(dir, () => {})
     const home = new TestHome(dir, withDatabase(serverUrl(), name), env)
-    await home.query('update process set data_dir_id = $1, pwd = $2', [id, dir]) // Who made the original made the copy.
+    await home.query('update process set data_dir_id = $1, pwd = $2', [id, dir]) // Not the original's.
     await home.query('update lead set data_dir_id = $1', [id])
     return home
   }
@@ -185,7 +183,7 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
       return home
     },
     async clone(original) {
-      await original.close() // A database is copied only while nobody is connected to it.
+      await original.close() // A database can be copied only while nothing is connected to it.
       return await copy({ dataDir: original.dataDir, database: databaseOf(original) })
     },
     discard: remove,
@@ -194,10 +192,10 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
 
 const databaseOf = (home: TestHome) => new URL(home.databaseUrl).pathname.slice(1)
 
-/** How many characters of what a program said are shown when its test has failed. */
+/** How many characters of a program's output are shown when its test has failed. */
 const SAID = 4_000
 
-/** A failure that happens once in a hundred runs, elsewhere, must be understood from its report alone. */
+/** A failure that happens once in a hundred runs, elsewhere, must be understandable from its report alone. */
 async function tellWhatBecameOf(home: TestHome): Promise<void> {
   for (const { stderr, args, isOver } of home.started)
     console.error(`${args.join(' ')} (${isOver ? 'over' : 'running'}) said:\n${stderr.slice(-SAID)}`)
@@ -231,7 +229,7 @@ async function expectNothingLeft(home: TestHome): Promise<void> {
   expect(await brokenPromises(home)).toEqual([])
 }
 
-/** Ends whatever runs on a home, and removes its files. */
+/** Ends everything that runs on a home, and removes its files. */
 async function end(home: TestHome): Promise<void> {
   await eventually(() => {
     const left = processesOf(home.dataDir)

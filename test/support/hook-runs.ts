@@ -49,15 +49,15 @@ export const HOOKS: Readonly<Record<string, HookModule>> = {
   hashes,
 }
 const ALL: Readonly<Record<string, HookModule>> = { ...HOOKS, warc, wacz }
-/** Where nobody listens. */
+/** A port where nothing listens. */
 export const DEAD = 'http://127.0.0.1:1/'
 
-/** What the hooks of this file are asked for. */
+/** The site that the hooks of this file request. */
 export let site: Site
-/** The folder of the page of this test. */
+/** The page folder of the current test. */
 export let snapshot: string
 
-/** A site for the tests of a file, with every trouble that a page can make, and a folder for each test. */
+/** Sets up a site for the tests of a file, with every trouble that a page can make, and a folder for each test. */
 export function useHookRuns(): void {
   beforeAll(async () => {
     site = await startSite({
@@ -174,9 +174,9 @@ export async function runRow(
   return ends
 }
 
-/** The address of a path of the site. */
+/** The URL of a path on the site. */
 export const at = (path: string) => site.url + path
-/** What a hook wrote. */
+/** A file that a hook wrote. */
 export const read = (path: string) => readFileSync(join(snapshot, path), 'utf8')
 export const json = (path: string) => JSON.parse(read(path)) as Record<string, unknown>
 /** Every file of the page, or of a folder. */

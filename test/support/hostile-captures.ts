@@ -1,28 +1,28 @@
-/** Whom captures try to reach. Each is an origin, and what asks it says `attacked`. */
+/** The origins that captures try to reach. Every request to one contains `attacked`. */
 export interface Targets {
-  /** Of somebody else, on this machine. */
+  /** An unrelated one, on this machine. */
   readonly third: string
   readonly app: string
-  /** The origin of another capture: in truth nobody tells it. */
+  /** The origin of another capture, which is unknown to captures in reality. */
   readonly other: string
 }
 
-/** A capture that tries something. */
+/** A capture that attempts something. */
 export interface HostileCapture {
   /** By their paths below its folder. */
   readonly files: Readonly<Record<string, string | Buffer>>
-  /** What is opened. */
+  /** The file that is opened. */
   readonly page: string
-  /** Whom it reaches where nothing keeps it from that; undefined: nobody in this browser. */
+  /** The target that it reaches without protection; undefined: none in this browser. */
   readonly reaches?: keyof Targets
-  /** Does it show the picture beside it? */
+  /** Whether it shows the picture beside it. */
   readonly isPage: boolean
 }
 
 export const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 const SHEET = '#mark { color: rgb(1, 2, 3) }'
 
-/** What of a page shows that it is shown: a picture, a style and the end of its text. */
+/** Proves that a page is shown: a picture, a style and the end of its text. */
 const marked = (body: string, head = '') => `<!doctype html><html><head><meta charset="utf-8">
 <link rel="stylesheet" href="ok.css">${head}</head><body><h1 id="mark">Ferry</h1><img id="ok" src="ok.gif">
 ${body}
@@ -30,7 +30,7 @@ ${body}
 
 type Reached = HostileCapture['reaches']
 
-/** Captures that try to reach somebody. By what they try. */
+/** Captures that try to reach a target, by what they attempt. */
 export function hostileCaptures({ third, app, other }: Targets): Readonly<Record<string, HostileCapture>> {
   const host = third.slice('http://'.length)
   const page = (text: string | Buffer, reaches?: Reached, more: Readonly<Record<string, string | Buffer>> = {}) => ({
@@ -214,7 +214,7 @@ export function hostileCaptures({ third, app, other }: Targets): Readonly<Record
        href="${third}/attacked"/></filter><rect filter="url(#x)" width="9" height="9"/><image><set attributeName="href"
        to="${third}/attacked"/></image><script href="${third}/attacked"></script></svg>`,
     ),
-    // Documents that are no HTML.
+    // Documents other than HTML.
     'is a drawing that runs': file(
       'html/drawing.svg',
       `<svg xmlns="http://www.w3.org/2000/svg"><script>${tell('1')}</script><image href="${third}/attacked"/></svg>`,
@@ -259,7 +259,10 @@ export function hostileCaptures({ third, app, other }: Targets): Readonly<Record
   }
 }
 
-/** A page that is one large link to `/asked`, which would tell there where it is, and let that lead this page away. */
+/**
+ * A page that is one large link to `/asked`, which would report its location there, and let that page navigate this
+ * one.
+ */
 export function leadingElsewhere(third: string): HostileCapture['files'] {
   return {
     'html/output.html': `<!doctype html><meta name="referrer" content="unsafe-url"><a id="out" href="${third}/asked"
@@ -268,7 +271,7 @@ export function leadingElsewhere(third: string): HostileCapture['files'] {
   }
 }
 
-/** A PDF that runs a script, goes elsewhere and sends a form when it opens. */
+/** A PDF that runs a script, navigates and sends a form when it opens. */
 function hostilePdf(third: string): string {
   const objects = [
     '<</Type/Catalog/Pages 2 0 R/OpenAction 4 0 R/AA<</WP 5 0 R>>/Names<</JavaScript<</Names[(a) 6 0 R]>>>>>>',

@@ -1,24 +1,24 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-// What pages try so that a copy of them runs or asks (hostile-pages/). In it `AT` stands for whoever is to be asked
-// (`127.0.0.1:PORT`), `RUN` for a script that says so, `TRICK` for the script HEAD_TRICK, or none.
+// Attempts by pages to make their copies run scripts or send requests (hostile-pages/). `AT` stands for the target of
+// requests (`127.0.0.1:PORT`), `RUN` for a script that reports that it ran, `TRICK` for the script HEAD_TRICK, or none.
 
 const read = (name: string) => readFileSync(join(import.meta.dirname, 'hostile-pages', name), 'utf8')
 
-/** By which a page closes its own head, so that what a copy puts there comes to stand in the body. */
+/** Makes a page close its own head, so that anything that a copy puts there ends up in the body. */
 const HEAD_TRICK = `document.documentElement.prepend(document.createElement('p'))`
 
 export interface HostileSite {
   /** HTML by the names of pages: each with the trick and without. */
   readonly pages: Readonly<Record<string, string>>
-  /** What they name: hostile, too. By path. */
+  /** The files that they refer to, also hostile, by path. */
   readonly files: Readonly<Record<string, string>>
 }
 
 /**
  * A site of hostile pages.
- * @param at `127.0.0.1:PORT`, where it is served, and who is asked for what there is not
+ * @param at `127.0.0.1:PORT`, which serves it, and also receives requests for anything missing
  * @param run the script whose runs are noticed
  */
 export function hostileSite(at: string, run = 'console.log(/ran/)'): HostileSite {
@@ -29,7 +29,7 @@ export function hostileSite(at: string, run = 'console.log(/ran/)'): HostileSite
     text.replace(/\b(?:TRICK|AT|PORT|RUN)\b/g, (word) => ({ TRICK: trick, AT: at, PORT: port, RUN: run })[word]!)
   const all = [
     ['parts', pageOf(Object.values(others).flat())],
-    // They make a document another one for the scripts of all others.
+    // Makes the document look different to the scripts of all others.
     ['clobbering', pageOf(clobbering)],
     ...documents.map((text, number) => [`document${number}`, text] as const),
   ] as const
@@ -47,7 +47,7 @@ export function hostileSite(at: string, run = 'console.log(/ran/)'): HostileSite
   }
 }
 
-/** A script puts each part into the page, so that none can swallow the next. */
+/** A script adds each part to the page, so that none can swallow the next. */
 const pageOf = (parts: readonly string[]) => `<!doctype html><html><head><meta charset="utf-8">
 <title>hostile</title></head><body><h1>Hostile</h1><script>
 for (const part of ${JSON.stringify(parts).replaceAll('<', '\\u003c')})

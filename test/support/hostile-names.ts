@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Route, Routes } from './site.ts'
 
-/** Names that mean something to a program, a shell, a file system, a terminal or a spreadsheet, or that nothing has. */
+/**
+ * Names with a meaning for a program, a shell, a file system, a terminal or a spreadsheet, and names that nothing has.
+ */
 export const HOSTILE_NAMES: readonly string[] = [
   ...['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'x.constructor', 'x.__proto__', 'then', 'length'],
   ...[
@@ -58,23 +60,23 @@ export const HOSTILE_NAMES: readonly string[] = [
   ],
 ]
 
-/** As a part of a path: what cannot stand in a URL is written in percent signs, half of a character as U+FFFD. */
+/** As a part of a path: characters that a URL cannot contain are percent-encoded, half of a character as U+FFFD. */
 export const inPath = (name: string): string => encodeURIComponent(name.toWellFormed())
 
-/** As text in HTML or XML, which has no zeros. */
+/** As text in HTML or XML, which has no NULs. */
 const inMarkup = (name: string): string =>
   name
     .toWellFormed()
     .replace(/(?![\t\n])[\p{Cc}\uffff]/gu, '\ufffd')
     .replace(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`)
 
-/** What a file of such a name holds. */
+/** The content of a file with such a name. */
 export const contentOf = (name: string): string => `the file of ${createHash('sha256').update(name).digest('hex')}\n`
 
 /**
- * A site all of whose names are such: `/` links to a file of each name, by its path and by its Content-Disposition, to
- * a page of each as its title, and to a feed with an item for each. What it holds is what a crawl of one step asks for,
- * and nothing else.
+ * A site whose names are all hostile: `/` links to a file of each name, by its path and by its Content-Disposition, to
+ * a page with each as its title, and to a feed with an item for each. It contains exactly the files that a crawl of one
+ * step requests.
  * @param names by default all
  */
 export function namesSite(names: readonly string[] = HOSTILE_NAMES): Routes {
@@ -85,7 +87,7 @@ export function namesSite(names: readonly string[] = HOSTILE_NAMES): Routes {
     routes[path] = (_request, response) => response.writeHead(200, headers).end(body)
   }
   for (const [at, name] of names.entries()) {
-    // Those two are steps in a path, and no names.
+    // Those two are steps in a path, not names.
     if (!/^\.{1,2}$/.test(name))
       serve(`/path/${at}/${inPath(name)}`, contentOf(name), { 'content-type': 'application/octet-stream' })
     serve(`/said/${at}`, contentOf(name), {

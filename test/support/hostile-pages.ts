@@ -3,10 +3,10 @@ import type { Routes } from './site.ts'
 const script = (title: string, code: string) =>
   `<!doctype html><title>${title}</title><p>${title}</p><script>${code}</script>`
 
-/** A request without an answer: a page with it is not at rest. It ends with its page, or with `busy.abort()`. */
+/** An open request, which keeps a page from settling. It ends with its page, or with `busy.abort()`. */
 const BUSY = `const busy = new AbortController(); fetch('/hangs', { signal: busy.signal }).catch(() => {});`
 
-/** Pages that want more than a visitor gives: each is visited without harm to the next one. */
+/** Pages that demand more than a visitor gives: a visit of each does no harm to the next one. */
 export const hostilePages: Routes = {
   '/asks-for-ever': script('asks', 'for (;;) confirm("more?")'),
   '/holds-on': script(

@@ -8,7 +8,7 @@ const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_CANCEL } = constants
 
 const head = { ':status': 200, 'content-type': 'text/html', 'set-cookie': ['a=1', 'b=2'] }
 
-/** A page, and what follows its last words. */
+/** A page, and the text after its end. */
 const page =
   (body: string, then: (stream: ServerHttp2Stream) => void = (stream) => stream.end(), length = {}): Http2Route =>
   (stream) => {
@@ -18,7 +18,7 @@ const page =
 const BEGINNING = '<p>the beginning'
 /** Pages that stop after their beginning, by the session of their reader. */
 const halves = new WeakMap<object, ServerHttp2Stream>()
-/** @param next what a browser asks for when it has read the beginning, however long that took */
+/** @param next the next request of a browser after reading the beginning, however long that took */
 const half =
   (next: string): Http2Route =>
   (stream) => {
@@ -26,7 +26,7 @@ const half =
     page(`${BEGINNING}<img src="${next}" alt="none">`, () => {})(stream)
   }
 
-/** What servers do in HTTP/2 only. */
+/** Behaviour that servers show only in HTTP/2. */
 const ROUTES: Readonly<Record<string, Http2Route>> = {
   '/': page('<p>text'),
   '/moved': (stream) => stream.respond({ ':status': 302, location: '/', 'content-length': 0 }, { endStream: true }),
@@ -50,7 +50,7 @@ const ROUTES: Readonly<Record<string, Http2Route>> = {
   }),
 }
 
-/** A site that speaks HTTP/2 and nothing else; under a certificate of its own. */
+/** A site that speaks HTTP/2 and nothing else, with its own certificate. */
 export async function startHttp2Site(): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = createSecureServer(certificate())
   const sessions = new Set<ServerHttp2Session>()

@@ -1,6 +1,6 @@
 import type { Routes } from './site.ts'
 
-/** A page whose scripts make what it says, after a while without a request. */
+/** A page whose scripts make its text, after a while without a request. */
 const late = (first: string) =>
   `<!doctype html><title>late</title><body>${first}<script>
      setTimeout(() => { document.body.innerHTML = '<p>late words' }, 2500)
@@ -9,7 +9,7 @@ const late = (first: string) =>
 export const latePages: Routes = {
   '/splash': late(''),
   '/spins': late('<p>This page has a menu and a footer, and between them</p><div aria-busy="true">a wheel</div>'),
-  // A feed that goes on wherever its end is seen.
+  // A feed that grows whenever its end is visible.
   '/feed': `<!doctype html><title>feed</title><main></main><footer>end</footer><script>
      const end = document.querySelector('footer')
      const observer = new IntersectionObserver(async ([{ isIntersecting }]) => {

@@ -2,17 +2,17 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** No file, row, log or argument may have it. */
+/** A secret that no file, row, log or argument may contain. */
 export const CANARY = 'canary-7f3a'
-/** The session that a login opens, and the one that each later page puts in its place. */
+/** The session that a login opens, and the one that each later page replaces it with. */
 export const SESSION = `${CANARY}-session`
 const RENEWED = `${CANARY}-renewed`
 
-/** A site that shows its pages only to those who are logged in. */
+/** A site that shows its pages only after a login. */
 export interface LoginSite {
   /** `http://127.0.0.1:PORT` */
   readonly url: string
-  /** The same site by another host's name. */
+  /** The same site under another host name. */
   readonly otherUrl: string
   readonly requests: { readonly path: string; readonly headers: IncomingHttpHeaders }[]
   close(): Promise<void>
@@ -22,7 +22,7 @@ const FORM =
   '<title>Log in</title><form method="post" action="/login"><input name="user">' +
   '<input type="password" name="password"><button>Log in</button></form>'
 
-/** What it says of its visitor, as far as it is no secret; with pictures of this host, and of another one. */
+/** The public facts about its visitor; with pictures of this host, and of another one. */
 const privatePage = (otherUrl: string) => `<title>Private</title><p>Welcome back.</p><p id="you"></p>
   <img src="/picture.png"><img src="/away"><img src="${otherUrl}/elsewhere?direct"><a href="/logout">Log out</a>
   <script>
@@ -44,7 +44,7 @@ const privatePage = (otherUrl: string) => `<title>Private</title><p>Welcome back
     you.textContent = [navigator.language, timeZone, innerWidth, navigator.userAgent, stored].join(' ')
   </script>`
 
-/** `/login` opens a session, `/private` needs one. */
+/** `/login` opens a session, `/private` requires one. */
 export async function startLoginSite(): Promise<LoginSite> {
   const requests: { path: string; headers: IncomingHttpHeaders }[] = []
   const server = createServer((request, response) => {
@@ -69,7 +69,7 @@ export async function startLoginSite(): Promise<LoginSite> {
     else if (path === '/leads') response.writeHead(302, { location: '/accounts/login' }).end()
     else if (path === '/members') response.writeHead(403).end()
     else if (path === '/gone') response.writeHead(404).end()
-    // By two steps: the first asks for a name only.
+    // In two steps: the first asks only for a name.
     else if (path === '/accounts/login') page('<title>Log in</title><form><input name="user"></form>')
     else page(path === '/elsewhere' ? '<title>Elsewhere</title><p>Hello.</p>' : FORM)
   })
@@ -90,7 +90,7 @@ export async function startLoginSite(): Promise<LoginSite> {
   }
 }
 
-/** What a browser extension exports of one who is logged in there; one cookie has expired. */
+/** Cookies as a browser extension exports them after a login there; one has expired. */
 export const COOKIES_TXT = [
   '# Netscape HTTP Cookie File',
   `#HttpOnly_127.0.0.1\tFALSE\t/\tFALSE\t0\tsid\t${SESSION}`,

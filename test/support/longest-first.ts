@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** The files that take longest, which begin first: else the last of them goes on alone when all others are done. */
+/** The slowest files, which start first: otherwise the last of them would run alone at the end. */
 const LONGEST = [
   'integration/server/hostile-captures',
   'integration/server/replay',
@@ -39,7 +39,7 @@ const LONGEST = [
   'crash/runner/kill',
 ]
 
-/** Vitest's own order knows how long a file took only where it ran before. */
+/** Vitest's own order only knows durations on machines where it ran before. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId, project }: TestSpecification) => {

@@ -4,7 +4,7 @@ import { findPlugins } from '../../src/hooks/discover.ts'
 import { meaningOf } from '../../src/hooks/upstream/meanings.ts'
 import { ROOT } from './program.ts'
 
-/** What our own plugins make, and these of others. */
+/** What our own plugins make, together with these others. */
 export function meaningsOf(...others: readonly string[]): Meanings {
   const own = findPlugins([join(ROOT, 'src', 'plugins')]).map(({ name, meaning }) => [name, meaning] as const)
   const known = new Set(own.map(([name]) => name))

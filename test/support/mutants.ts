@@ -11,7 +11,7 @@ import { WORKERS } from './mutants/workers.ts'
 
 /**
  * Each promise's mechanism, turned off: a suite that stays green without it proves nothing about it. `npm run mutants`
- * tries them all. They stand by room.
+ * tries them all. They are grouped by room.
  */
 export const MUTANTS: readonly Mutant[] = [
   ...CLI,

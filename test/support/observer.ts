@@ -12,8 +12,8 @@ import { eventually, NODE } from './program.ts'
 type Kind = 'worker_runner' | 'runner_waiting' | 'crawl' | 'snapshot' | 'hook' | 'host'
 
 /**
- * The pids of live rows of one kind, as the program itself has registered them. Hooks are those that are processes of
- * their own.
+ * The pids of live rows of one kind, as the program itself has registered them. Only hooks with their own process
+ * count.
  */
 export async function pidsOf(home: TestHome, kind: Kind): Promise<number[]> {
   const where = {
@@ -30,7 +30,7 @@ export async function pidsOf(home: TestHome, kind: Kind): Promise<number[]> {
   return rows.map(({ pid }) => pid)
 }
 
-/** The process rows that are not closed: none once everybody has left in order. */
+/** The open process rows: none once everything has exited cleanly. */
 export async function openRows(home: TestHome): Promise<object[]> {
   return await home.query(
     `select p.process_type, p.worker_type, p.status, p.pid, p.cmd, parent.worker_type as parent,
@@ -61,8 +61,8 @@ export async function gone(home: TestHome, processes: readonly Seen[], ms = 30_0
 }
 
 /**
- * What the `oracle` fixture saw: no page was ever in work twice at once, and no runner's hook began after a later
- * runner's first one had.
+ * Checks with the notes of the `oracle` fixture that no page was ever in progress twice at once, and that no runner's
+ * hook began after the first hook of a later runner.
  * @returns the runners in the order in which their hooks began
  */
 export function expectOneAtATime(home: TestHome): string[] {
@@ -79,7 +79,7 @@ export function expectOneAtATime(home: TestHome): string[] {
   return runners
 }
 
-/** Nobody has waited for a lease to run out, which takes a minute: something happened all the time. */
+/** Checks that nothing waited for a lease to run out, which takes a minute: something happened all the time. */
 export async function expectNoPause(home: TestHome): Promise<void> {
   const pauses = await home.query(
     `select at, next - at as long from (
@@ -91,7 +91,7 @@ export async function expectNoPause(home: TestHome): Promise<void> {
   expect(pauses).toEqual([])
 }
 
-/** What the outside observer saw of one data dir. */
+/** The outside observer's findings for one data dir. */
 export interface Observed {
   readonly dataDir: string
   /** Broken promises, each once. */
@@ -101,7 +101,7 @@ export interface Observed {
 
 /** The outside observer: one process for all homes of a test file. */
 export class Observer {
-  /** It has started, which takes its time on a busy machine. */
+  /** Resolves when it has started, which may take a while on a busy machine. */
   readonly up: Promise<unknown>
   readonly #child: ChildProcess
   readonly #waiting = new Map<string, (observed: Observed) => void>()
@@ -126,7 +126,7 @@ export class Observer {
     this.#child.send({ watch: { databaseUrl, dataDir } } satisfies Order)
   }
 
-  /** What somebody did to the row of this process by hand is nobody else's doing. */
+  /** Ignores the row of this process, which a test has edited by hand. */
   forgive({ dataDir }: TestHome, processId: string): void {
     this.#child.send({ forgive: dataDir, processId } satisfies Order)
   }

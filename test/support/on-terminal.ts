@@ -6,13 +6,13 @@ import { NODE, PROGRAM } from './program.ts'
 
 export const SCRIPT = withPrograms('script', 'stty')
 
-/** Why there is no terminal to test on; false where there is one. */
+/** Why there is no terminal to test on; false if there is one. */
 export const noTerminal =
   SCRIPT.missing ||
   (spawnSync('script', ['-qec', 'true', '/dev/null'], { env: { PATH: SCRIPT.path } }).status !== 0 &&
     'needs a terminal: /dev/pts')
 
-/** What a command shows on a terminal: `script` gives it one. */
+/** The output of a command on a terminal, which `script` provides. */
 export async function onTerminal(home: TestHome, args: readonly string[]): Promise<string> {
   const env = { PATH: SCRIPT.path, HOME: process.env['HOME'], TERM: 'dumb', NO_COLOR: '1' }
   const own = { DATA_DIR: home.dataDir, DATABASE_URL: home.databaseUrl }

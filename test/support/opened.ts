@@ -5,7 +5,7 @@ import { Problems } from '../../src/base/problems.ts'
 import type { TestHome } from './homes.ts'
 import { environmentWith } from './program.ts'
 
-/** The settings that a command of this home has. */
+/** The settings of a command for this home. */
 export async function configuredAs({ dataDir, databaseUrl }: TestHome): Promise<Configured> {
   const problems = new Problems()
   const environment = environmentWith({ DATA_DIR: dataDir, DATABASE_URL: databaseUrl })
@@ -14,7 +14,7 @@ export async function configuredAs({ dataDir, databaseUrl }: TestHome): Promise<
   return configured
 }
 
-/** Opens the archive of a home in this process, has `work` done, and closes it. */
+/** Opens the archive of a home in this process, runs `work`, and closes it. */
 export async function opened<T>(
   home: TestHome,
   work: (archive: Archive, configured: Configured) => Promise<T>,

@@ -20,10 +20,9 @@ interface PageRow extends Record<string, unknown> {
 }
 
 /**
- * What is wrong between the files of sealed pages and the rows that name them: each published file is named by one
- * result, with its size, each named one is in place, and a page is as large as its files. Whoever died between the
- * files and the row, and was cancelled or failed when its turn came again, may have left a file that no row has come to
- * name.
+ * Inconsistencies between the files of sealed pages and the rows that name them: one result names each published file,
+ * with its size, each named file is in place, and a page is as large as its files. A hook that died between writing its
+ * files and its row, and was cancelled or failed when it ran again, may have left a file that no row names.
  */
 export async function wrongOutputs(home: TestHome, crawlId?: string): Promise<string[]> {
   const pages = await home.query<PageRow>(

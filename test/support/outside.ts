@@ -1,6 +1,5 @@
-// The outside observer, a process of its own: looks at rows and at /proc every 250 ms, whatever happens to the
-// processes that it watches. It asks nobody but the database and the kernel. Started by observer.ts; speaks over its
-// channel.
+// The outside observer, a separate process: checks rows and /proc every 250 ms, whatever happens to the processes that
+// it watches. It relies only on the database and the kernel. Started by observer.ts; reports over its channel.
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { allProcesses, type Placed, processesOf, type Seen, zombiesIn } from './processes.ts'
@@ -9,21 +8,20 @@ import { brokenPromises } from './promises.ts'
 const LOOK_MS = 250
 const MARK = 'ARCHIVEBOX_RUNNER_ID'
 /**
- * How long the row of a process that is gone may stay open while a leader is there: it looks after those that nobody
- * looks after every 30 s.
+ * How long the row of an exited process may stay open while there is a leader, which closes unattended rows every 30 s.
  */
 const CLOSED_WITHIN_MS = 45_000
 /** The program's own processes; hooks may treat their children as they like. */
 const OURS = /\/(main|hook-host|guardian)\.js/
-/** A runner that is not the leader yet has one process: this. */
+/** A runner that is not yet the leader has one process: this. */
 const WAITS_FOR_LOCK = /^flock /
-/** How long what has ended may wait for its parent, on a machine that is busy with worse. */
+/** How long an ended process may wait for its parent, on a very busy machine. */
 const REAPED_WITHIN_MS = 10_000
-/** A leader beats every 5 s. */
+/** A leader writes a heartbeat every 5 s. */
 const BEATEN_WITHIN_S = 15
 /**
- * How long a lead may be vacant while runners are there: a gate that must kill the one before takes 20 s, on a machine
- * that is busy with worse.
+ * How long there may be no leader while there are runners: a gate that must kill the previous one takes 20 s, on a very
+ * busy machine.
  */
 const LED_WITHIN_MS = 60_000
 
@@ -43,7 +41,7 @@ interface OpenRow extends Record<string, unknown> {
   readonly worker_type: string
 }
 
-/** The machine at one moment. */
+/** The state of the machine at one moment. */
 interface Machine {
   readonly all: readonly Placed[]
   readonly zombies: ReturnType<typeof zombiesIn>
@@ -52,7 +50,7 @@ interface Machine {
 /** One data dir under watch. */
 class Watch {
   readonly seen = new Set<string>()
-  /** The processes whose rows somebody has edited by hand: they cannot be right. */
+  /** The processes whose rows were edited by hand: they cannot be right. */
   readonly forgiven = new Set<string>()
   looks = 0
   readonly #dataDir: string
@@ -90,7 +88,7 @@ class Watch {
       await this.#someoneLeads(living)
       this.looks += 1
     } catch {
-      // A database that is away breaks no promise: tests end servers, too.
+      // An unreachable database breaks no promise: tests also end servers.
       this.#leaderlessSince = undefined
     }
     this.#confirm(suspects)
@@ -116,7 +114,7 @@ class Watch {
     this.#rowsOfTheGone(rows)
   }
 
-  /** Whoever of the program has children that ended takes note of it, unless it stands still itself. */
+  /** The program's processes reap their ended children, unless they are stopped themselves. */
   #zombiesOf(living: readonly Seen[], all: Machine['zombies']): void {
     const now = performance.now()
     const ours = living.filter(({ pid, command }) => OURS.test(command) && statOf(pid)?.[0] !== 'T')
@@ -132,7 +130,7 @@ class Watch {
     }
   }
 
-  /** Where a runner has been there for a while, somebody leads; unless one that stands still is in the way. */
+  /** If there has been a runner for a while, one leads; unless a stopped one is in the way. */
   async #someoneLeads(living: readonly Seen[]): Promise<void> {
     const runners = living.filter(({ command }) => /main\.js run( |$)/.test(command))
     const [led] = await this.query<{ led: boolean }>(
@@ -151,15 +149,15 @@ class Watch {
       )
   }
 
-  /** The kernel and the database cannot be asked at the same moment: what is seen twice in a row is true. */
+  /**
+   * The kernel and the database cannot be queried at the same moment: only findings that are seen twice in a row count.
+   */
   #confirm(suspects: Set<string>): void {
     for (const suspect of suspects) if (this.#suspects.has(suspect)) this.seen.add(suspect)
     this.#suspects = suspects
   }
 
-  /**
-   * Rows whose process is gone are closed soon, as long as somebody leads and nobody who would close them stands still.
-   */
+  /** Rows of exited processes are closed soon, if there is a leader and no process that would close them is stopped. */
   #rowsOfTheGone(rows: readonly OpenRow[]): void {
     const now = performance.now()
     const led =
@@ -186,7 +184,7 @@ function stateOf({ pid, start_ticks }: OpenRow): string | undefined {
   return fields?.[19] === start_ticks ? fields?.[0] : undefined
 }
 
-/** What /proc says of a process, from its state on. */
+/** The fields of a process in /proc, from its state on. */
 function statOf(pid: number | null): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -212,7 +210,7 @@ process.on('disconnect', () => process.exit(0))
 process.send?.('up')
 
 for (;;) {
-  // Once for all: reading /proc is most of the work.
+  // Once for all homes: reading /proc is most of the work.
   const machine = { all: allProcesses(), zombies: zombiesIn() }
   await Promise.all([...watches.values()].map((watch) => watch.look(machine)))
   await new Promise((resolve) => setTimeout(resolve, LOOK_MS))

@@ -14,7 +14,7 @@ export const LIB = join(tmpdir(), 'lib')
 
 export const packagedBrowser = async (): Promise<Browser> => (await unpackBrowser(LIB))!
 
-/** Gives a data dir the browser that is unpacked already. */
+/** Gives a data dir the unpacked browser. */
 export async function givePackagedBrowser(dataDir: string): Promise<void> {
   await packagedBrowser()
   symlinkSync(LIB, join(dataDir, 'lib'))

@@ -18,11 +18,11 @@ import type { HookEnd } from '../../src/workers/sequence/hook-end.ts'
 import { tree } from './work-trees.ts'
 
 interface Around {
-  /** The host is killed at the deadline of the first hook. */
+  /** Whether the host is killed at the deadline of the first hook. */
   readonly losesHost?: boolean
   /** Plugins that cannot run. */
   readonly missing?: readonly string[]
-  /** Of which attempts the hooks are. */
+  /** The attempts that the hooks belong to. */
   readonly attempt?: number
 }
 
@@ -30,7 +30,7 @@ const WAYS = ['put off', 'release', 'leave', 'seal']
 const FINE = { code: 0, signal: null }
 
 /**
- * Runs a page's hooks; all end well unless the host is lost. One that runs in the background has begun already.
+ * Runs a page's hooks; all succeed unless the host is lost. A background hook has started already.
  * @returns which ran, how each ended, whose ends were written before anything was published after them, and in which
  *   order results were written and background hooks ended
  */
@@ -94,7 +94,7 @@ export async function runHooks(hooks: readonly Hook[], { losesHost = false, miss
   return { ran, ends, untold, steps }
 }
 
-/** A page right after its claim, which nobody worked on. */
+/** A page just after its claim, before any work on it. */
 export function claimed(hooks: readonly Hook[], missing: readonly string[] = []): PageState {
   return {
     stage: 'claimed',
@@ -109,7 +109,7 @@ export function claimed(hooks: readonly Hook[], missing: readonly string[] = [])
   }
 }
 
-/** A hook of ours that requires these plugins. */
+/** A built-in hook that requires these plugins. */
 export function hosted(plugin: string, ...requires: string[]): Hook {
   const kind = { background: false, isNamed: false, hosted: true, readsPublished: false, mustReport: false, graceMs: 0 }
   const about = { awaitsBackground: false, needsFile: false, tree: '', path: '', prefix: undefined }

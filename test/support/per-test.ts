@@ -2,11 +2,11 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { afterEach, aroundEach } from 'vitest'
 
 /**
- * What each test of a file has for itself, also beside others of the file that run at the same time: a variable of the
- * file that `beforeEach` sets would be that of all of them.
+ * Separate values for each test of a file, even for tests that run at the same time: a variable that `beforeEach` sets
+ * would be shared by all of them.
  * @param make called before each test
- * @param end called after each test, whatever became of it
- * @returns what the running test has
+ * @param end called after each test, whatever its outcome
+ * @returns gets the value of the running test
  */
 export function perTest<T>(
   make: () => T | Promise<T>,

@@ -11,7 +11,7 @@ export interface Plan {
   readonly Plans?: readonly Plan[]
 }
 
-/** Statements kept prepared on one connection, and the plans that they have there. */
+/** Keeps statements prepared on one connection, with their plans. */
 export class PreparedStatements {
   readonly #client: pg.Client
   readonly #names = new Map<Sent, string>()
@@ -28,7 +28,7 @@ export class PreparedStatements {
     return new PreparedStatements(client)
   }
 
-  /** Prepares a statement, where that has not been done, and reads its plan as it is kept. */
+  /** Prepares a statement unless that has been done, and reads its cached plan. */
   async plan(sent: Sent): Promise<Plan> {
     const known = this.#names.get(sent)
     const name = known ?? `s${this.#names.size}`
@@ -58,8 +58,8 @@ export class PreparedStatements {
 }
 
 /**
- * How a plan reads whole tables: by scans of them, or of an index without a condition. An index over a part of the rows
- * may be read from end to end, and any one for the first few rows of its order.
+ * The whole tables that a plan reads: by scanning them, or an index without a condition. It may read a partial index
+ * from end to end, and any index for the first few rows in its order.
  */
 export function wholeReads(plan: Plan, large: ReadonlySet<string>, partial: ReadonlySet<string>): string[] {
   const found: string[] = []
@@ -77,6 +77,6 @@ export function wholeReads(plan: Plan, large: ReadonlySet<string>, partial: Read
   return found
 }
 
-/** Hands rows on as they come, so that a limit above it is one below it. */
+/** Passes rows on as they come, so that a limit above it applies below it. */
 const passes = (type: string) =>
   ['Nested Loop', 'Subquery Scan', 'Append', 'Merge Append', 'Result', 'LockRows'].includes(type)

@@ -2,15 +2,12 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestHome } from './homes.ts'
 
-/**
- * Puts a plugin with one hook into the data dir: `script` is what bash runs, or the whole file when it brings a
- * shebang.
- */
+/** Adds a plugin with one hook to the data dir: `script` is a bash script, or the whole file if it has a shebang. */
 export function plugin(home: TestHome, name: string, script: string): void {
   hook(home, name, `40_${name}.sh`, script)
 }
 
-/** Puts one hook more into a plugin: `order` is what its file name has after `on_Snapshot__`. */
+/** Adds another hook to a plugin: `order` is the part of its file name after `on_Snapshot__`. */
 export function hook(home: TestHome, name: string, order: string, script: string): void {
   write(home, name, `on_Snapshot__${order}`, script)
 }
@@ -20,12 +17,12 @@ export function setUpHook(home: TestHome, name: string, order: string, script: s
   write(home, name, `on_CrawlSetup__${order}`, script)
 }
 
-/** Says in a plugin's config.json which other plugins it requires. */
+/** Declares in a plugin's config.json which other plugins it requires. */
 export function requiring(home: TestHome, name: string, ...plugins: string[]): void {
   writeFileSync(join(home.dataDir, 'plugins', name, 'config.json'), JSON.stringify({ required_plugins: plugins }))
 }
 
-/** Puts in a plugin whose hook works on until `letGo`. */
+/** Adds a plugin whose hook runs until `letGo`. */
 export function holdingPlugin(home: TestHome, name: string): { letGo(): void } {
   const file = join(home.dataDir, `${name}.hold`)
   writeFileSync(file, '')

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { eventually } from './program.ts'
 
-/** One live process, as somebody outside sees it. */
+/** One live process, as seen from outside. */
 export interface Seen {
   readonly pid: number
   readonly ppid: number
@@ -13,20 +13,20 @@ export interface Placed extends Seen {
   readonly cwd: string
 }
 
-/** Every live process (no zombies) but ourselves. */
+/** Every live process (no zombies) except ourselves. */
 export function allProcesses(): Placed[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
   return pids.flatMap((pid) => look(pid) ?? [])
 }
 
-/** Those of them that have to do with a directory: in their environment, command line or working directory. */
+/** The processes that refer to a directory: in their environment, command line or working directory. */
 export function processesOf(dir: string, all: readonly Placed[] = allProcesses()): Seen[] {
   return all.filter(
     ({ cwd, command, environ }) => cwd === dir || `${cwd}/${command}\0${environ.join('\0')}`.includes(dir),
   )
 }
 
-/** What has ended on this machine without being reaped, and whose it is. */
+/** The zombies on this machine, and their parents. */
 export function zombiesIn(): { pid: number; ppid: number }[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return []
@@ -40,7 +40,7 @@ export function zombiesIn(): { pid: number; ppid: number }[] {
   })
 }
 
-/** Is this process there, and not a zombie? */
+/** Whether this process exists, and is not a zombie. */
 export function isThere(pid: number): boolean {
   return look(String(pid)) !== undefined
 }
@@ -60,11 +60,11 @@ function look(pid: string): Placed | undefined {
       environ: file('environ').split('\0'),
     }
   } catch {
-    return undefined // Gone, a kernel thread, or not ours to see.
+    return undefined // Gone, a kernel thread, or not visible to us.
   }
 }
 
-/** Stops a process (SIGSTOP). False when it has ended before it stood still. */
+/** Stops a process (SIGSTOP). False when it ended before it stopped. */
 export async function bringToStand(pid: number): Promise<boolean> {
   for (;;) {
     try {
@@ -81,8 +81,8 @@ export async function bringToStand(pid: number): Promise<boolean> {
 }
 
 /**
- * Ends exactly these. A PostgreSQL server is told to end at once, since one that is killed leaves its shared memory
- * until it starts again.
+ * Ends exactly these processes. A PostgreSQL server is told to shut down immediately, since one that is killed leaves
+ * its shared memory until it starts again.
  */
 export function killAll(processes: readonly Seen[]): void {
   for (const { pid, command } of processes) {
@@ -90,12 +90,12 @@ export function killAll(processes: readonly Seen[]): void {
     try {
       for (const signal of signals) process.kill(pid, signal)
     } catch {
-      // Gone already.
+      // Already gone.
     }
   }
 }
 
-/** Gives what has to do with a directory the time to leave, and ends what has not left; that is returned. */
+/** Gives the processes that refer to a directory time to exit, then ends the remaining ones. @returns those */
 export async function endLeft(dir: string): Promise<Seen[]> {
   await eventually(() => processesOf(dir).length === 0, 30_000).catch(() => {})
   const left = processesOf(dir)

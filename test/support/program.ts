@@ -11,11 +11,11 @@ export const PROGRAM = process.env['ARCHIVEBOX_TS_PROGRAM'] ?? join(ROOT, 'dist'
 
 export interface Call {
   readonly env?: Readonly<Record<string, string>>
-  /** What stdin holds; nothing when not given. Null: nothing, and it stays open, as that of a person does. */
+  /** The content of stdin; empty when not given. Null: empty, but it stays open, like a terminal. */
   readonly input?: string | null
   readonly cwd?: string
   readonly uid?: number
-  /** A command that runs the program in its turn: `unshare --pid --fork`, a shell loop. */
+  /** A command that runs the program: `unshare --pid --fork`, a shell loop. */
   readonly under?: readonly string[]
   /** Ends the program and fails when it takes longer. */
   readonly deadlineMs?: number
@@ -28,14 +28,14 @@ export interface Finished {
   readonly stderr: string
 }
 
-/** Limits are for what never comes: on a drowned machine a start of the program takes seconds. */
+/** This limit is for programs that never end: on an overloaded machine a start takes seconds. */
 const DEADLINE_MS = 120_000
 const PATIENCE_MS = 60_000
 
-/** The plugins that need a browser, or whose output is mostly of its making. */
+/** The plugins that need a browser, or depend on one for most of their output. */
 const CAPTURES =
   'chrome dom screenshot pdf mhtml singlefile consolelog redirects accessibility warc wacz responses'.split(' ')
-/** Whatever is not about captures does without a browser, which takes seconds to start. */
+/** Tests that are not about captures use no browser, which takes seconds to start. */
 export const WITHOUT_BROWSER: Readonly<Record<string, string>> = Object.fromEntries(
   CAPTURES.map((plugin) => [`${plugin.toUpperCase()}_ENABLED`, 'False']),
 )
@@ -43,11 +43,11 @@ export const WITHOUT_BROWSER: Readonly<Record<string, string>> = Object.fromEntr
 export const WITH_BROWSER: Readonly<Record<string, string>> = Object.fromEntries(
   CAPTURES.map((plugin) => [`${plugin.toUpperCase()}_ENABLED`, 'True']),
 )
-/** Hooks of tests leave their traces in data dirs that belong to whoever runs the tests. */
+/** Hooks of tests write traces into data dirs that belong to the user who runs the tests. */
 export const AS_OURSELVES: Readonly<Record<string, string>> = process.getuid?.() === 0 ? { HOOK_USER: 'root' } : {}
 const LOOK_MS = 15
 
-/** A small, known environment: nothing of the developer's own settings is in it. */
+/** A small, known environment, without any of the developer's own settings. */
 export function environmentWith(env: Call['env']): Readonly<Record<string, string | undefined>> {
   const standard = { PATH: process.env['PATH'], HOME: process.env['HOME'], NO_COLOR: '1', LOG_LEVEL: 'info' }
   return { ...standard, ...AS_OURSELVES, ...WITHOUT_BROWSER, ...env }
@@ -57,10 +57,10 @@ export function environmentWith(env: Call['env']): Readonly<Record<string, strin
 export function start(args: readonly string[], call: Call = {}): Running {
   const env = environmentWith(call.env)
   const identity = call.uid === undefined ? {} : { uid: call.uid, gid: call.uid }
-  // A session of its own, as a shell would give it, so that signals reach only whom a test means.
+  // A separate session, as a shell would create it, so that signals reach only the processes that a test chooses.
   const [command = NODE, ...words] = [...(call.under ?? []), NODE, PROGRAM, ...args]
   const child = spawn(command, words, { env, cwd: call.cwd ?? ROOT, detached: true, stdio: 'pipe', ...identity })
-  child.stdin?.on('error', () => {}) // It may have left without reading.
+  child.stdin?.on('error', () => {}) // It may exit without reading.
   if (call.input !== null) child.stdin?.end(call.input ?? '')
   return new Running(child, args)
 }
@@ -71,13 +71,15 @@ export async function program(args: readonly string[], call: Call = {}): Promise
   return await running.finished(call.deadlineMs ?? DEADLINE_MS)
 }
 
-/** After the end of a child: what it wrote last may come a turn of the loop later than the news of its end. */
+/**
+ * Waits for the last output of an exited child, which may arrive a turn of the event loop after the news of its exit.
+ */
 export async function allIsRead(): Promise<void> {
   await turn()
   await turn()
 }
 
-/** A started program: what it has said so far, signals, and its end. */
+/** A started program: its output so far, signals, and its exit. */
 export class Running {
   stdout = ''
   stderr = ''
@@ -97,7 +99,7 @@ export class Running {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.stderr += text
     })
-    // `exit`, not `close`: what it started may keep its stderr open, and that must not look like its own life.
+    // `exit`, not `close`: its children may keep its stderr open, which does not mean that it still runs.
     this.#closed = new Promise((resolve, reject) => {
       child.once('error', reject)
       child.once('exit', async (code, signal) => {
@@ -116,7 +118,7 @@ export class Running {
     this.#child.kill(signal)
   }
 
-  /** Its end; kills it and throws, with what it said, when that takes longer than `ms`. */
+  /** Waits for its exit; kills it and throws, with its output, when that takes longer than `ms`. */
   async finished(ms = DEADLINE_MS): Promise<Finished> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_resolve, reject) => {
@@ -132,7 +134,7 @@ export class Running {
     }
   }
 
-  /** Waits until stderr matches; throws when it ended, or when `ms` are over. */
+  /** Waits until stderr matches; throws when it has exited, or when `ms` are over. */
   async says(pattern: RegExp, ms = PATIENCE_MS): Promise<void> {
     await eventually(() => {
       if (pattern.test(this.stderr)) return true
@@ -143,10 +145,7 @@ export class Running {
   }
 }
 
-/**
- * Polls until `look` answers with something truthy, which is returned. Throws at the deadline, with what it answered
- * last.
- */
+/** Polls until `look` returns something truthy. @returns that. Throws at the deadline, with the last result. */
 export async function eventually<T>(look: () => T | Promise<T>, ms = PATIENCE_MS): Promise<NonNullable<T>> {
   const end = performance.now() + ms
   for (;;) {

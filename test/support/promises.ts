@@ -4,14 +4,14 @@ import { binaryMachine } from '../../src/machines/binary.ts'
 import { crawlMachine } from '../../src/machines/crawl.ts'
 import { snapshotMachine } from '../../src/machines/snapshot.ts'
 
-/** Whatever answers SQL: a home of a test, or the observer's own connection. */
+/** Something that answers SQL: a home of a test, or the observer's own connection. */
 export interface Asked {
   query<T extends Record<string, unknown>>(sql: string, values?: readonly unknown[]): Promise<T[]>
 }
 
 /**
- * What must be true of the rows at every moment, whoever was killed when. Each query answers with the rows that break
- * it.
+ * Conditions on the rows that must hold at every moment, whatever was killed when. Each query returns the rows that
+ * break one.
  */
 const PROMISES: Readonly<Record<string, string>> = {
   'one active runner': `

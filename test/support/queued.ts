@@ -5,7 +5,7 @@ import { records } from './records.ts'
 /** An id that no row has. */
 export const NOBODY = '01994f6e-0c1a-7c3e-9d55-0123456789ab'
 
-/** A crawl of these pages that nobody has worked on, its snapshots in their order. */
+/** Makes a crawl of these pages without any work on it, with its snapshots in order. */
 export async function queuedPages(
   home: TestHome,
   urls: readonly string[],
@@ -16,7 +16,7 @@ export async function queuedPages(
   return { crawl: String(made[0]!['crawl_id']), pages }
 }
 
-/** Has a runner work until nothing is left to do. */
+/** Runs a runner until nothing is left to do. */
 export async function runAll(home: TestHome): Promise<void> {
   const { code, stderr } = await home.run(['run', '--exit-on-idle'])
   expect(code, stderr).toBe(0)

@@ -2,7 +2,7 @@ import { defineMachine, type Handler, Runner, type RunnerOptions, withHandlers }
 import { columns, JOB_TABLE, type Job, TRANSITION_TABLE } from '../fixtures/engine/job.ts'
 import { type TestDatabase, useDatabases } from './engine.ts'
 
-/** Comes back quickly, and gives up after three attempts. */
+/** Retries quickly, and gives up after three attempts. */
 export const quick = defineMachine({
   ...{ name: 'quick', table: 'job', idType: 'bigint', columns, history: true, initial: 'queued' },
   states: {
@@ -13,7 +13,7 @@ export const quick = defineMachine({
   },
 })
 
-/** What a test does with a queued job. */
+/** The handler that a test gives a queued job. */
 export type Work = Handler<typeof quick, 'queued', Job>
 
 /** A database of quick jobs for each test of a file. */
@@ -27,7 +27,7 @@ export async function addJobs(database: TestDatabase, ...notes: string[]): Promi
   for (const note of notes) await database.query('insert into job (note) values ($1)', [note])
 }
 
-/** How many jobs are not over. */
+/** The number of jobs that are not finished. */
 export async function openJobs(database: TestDatabase): Promise<number> {
   return await database.value<number>(`select count(*)::int from job where status not in ('done', 'failed')`)
 }
@@ -39,7 +39,7 @@ export async function jobStatuses(database: TestDatabase): Promise<Record<string
   )
 }
 
-/** A runner with one handler, and what it reports. */
+/** A runner with one handler, and its reports. */
 export function runnerOf(
   database: TestDatabase,
   work: Work,

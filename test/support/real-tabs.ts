@@ -9,14 +9,14 @@ import type { TabSetup } from '../../src/browse/browser/tab-setup.ts'
 import { type Visited, visitPage } from '../../src/browse/browser/visit-page.ts'
 import { packagedBrowser } from './packaged-browser.ts'
 
-/** A page may take so long to come to rest. */
+/** How long a page may take to settle. */
 export const REST_MS = 30_000
 
 const UNDRESSED = async () => {}
 
 /** The packaged browser and its tabs, without a crawl. */
 export class RealTabs {
-  /** For files that end with it. */
+  /** For files that are removed with it. */
   readonly folder: string
   readonly #browser: RunningBrowser
 
@@ -27,7 +27,7 @@ export class RealTabs {
 
   /**
    * @param env settings
-   * @param isIsolated each site has a process of its own
+   * @param isIsolated whether each site has its own process
    */
   static async start(env: Readonly<Record<string, string>> = {}, isIsolated = false): Promise<RealTabs> {
     const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-tabs-'))
@@ -43,7 +43,7 @@ export class RealTabs {
     return await Tab.open(this.#browser.relay.endpoint, env, dress)
   }
 
-  /** A tab that has visited a page. */
+  /** Makes a tab and visits a page. */
   async visit(
     url: string,
     env: Readonly<Record<string, string>> = {},
@@ -54,14 +54,14 @@ export class RealTabs {
     return tab
   }
 
-  /** How a visit goes, of a page that comes to rest. */
+  /** The outcome of visiting a page that settles. */
   async seen(url: string): Promise<Visited> {
     const tab = await this.empty()
     const env = { CHROME_SETTLE_TIMEOUT: String(REST_MS / 1000) }
     return await visitPage(tab, url, env, 2 * REST_MS, false).finally(() => tab.close())
   }
 
-  /** A tab that shows a file, without any network. */
+  /** Makes a tab that shows a file, without any network. */
   async open(file: string): Promise<Tab> {
     const tab = await Tab.open(this.#browser.relay.endpoint, {}, UNDRESSED)
     const cut = { offline: true, latency: 0, downloadThroughput: 0, uploadThroughput: 0 }
@@ -77,7 +77,7 @@ export class RealTabs {
   }
 }
 
-/** The picture of a tab's whole page, as a PNG file: of all frames, of which a busy browser draws some later. */
+/** Takes a PNG of a tab's whole page, with all frames, some of which a busy browser draws later. */
 export async function pictureOf(tab: Tab): Promise<Buffer> {
   const { cssContentSize: page } = await tab.send('Page.getLayoutMetrics')
   const clip = { x: 0, y: 0, width: page.width, height: page.height, scale: 1 }
@@ -89,7 +89,7 @@ export async function pictureOf(tab: Tab): Promise<Buffer> {
   }
 }
 
-/** How far apart the colours of two pictures (PNG) are at most, of 255; reckoned by a tab. */
+/** The largest difference between the colours of two pictures (PNG), of 255; computed in a tab. */
 export async function differenceOf(tab: Tab, one: Buffer, other: Buffer): Promise<number> {
   const urls = [one, other].map((png) => `data:image/png;base64,${png.toString('base64')}`)
   return await tab.evaluate(`(async () => {

@@ -4,17 +4,17 @@ import pg from 'pg'
 export interface Sent {
   readonly text: string
   readonly values: readonly unknown[]
-  /** Who sent it first. */
+  /** The test that sent it first. */
   readonly by: string
-  /** The last statement before it, in the same transaction, that told the planner what to do; it has its own. */
+  /** The last statement before it, in the same transaction, that configured the planner; it has its own. */
   readonly planner: Sent | undefined
 }
 
 type Query = (...args: unknown[]) => unknown
 
-/** Notes each different statement that connections of this name send, at the driver: nothing gets around it. */
+/** Notes each different statement that connections of this name send, in the driver: none can bypass it. */
 export class Recorder {
-  /** Who sends from now on. */
+  /** The name of the present sender. */
   by = ''
   readonly #sent = new Map<string, Sent>()
   readonly #query = pg.Client.prototype.query as Query
@@ -32,7 +32,7 @@ export class Recorder {
     pg.Client.prototype.query = recording as unknown as typeof pg.Client.prototype.query
   }
 
-  /** What was sent, without what has no plan. */
+  /** The statements that were sent, except those without a plan. */
   get statements(): Sent[] {
     return [...this.#sent.values()].filter(({ text }) => /^(with|select|insert|update|delete)\b/i.test(text))
   }
@@ -50,7 +50,7 @@ export class Recorder {
   }
 }
 
-/** A value as an untyped literal of SQL. */
+/** A value as an untyped SQL literal. */
 export function literalOf(value: unknown): string {
   if (value === null || value === undefined) return 'null'
   if (Array.isArray(value))

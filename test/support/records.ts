@@ -3,7 +3,7 @@ import type { TestHome } from './homes.ts'
 
 export type Record = Readonly<{ [field: string]: unknown }> & { readonly type: string; readonly id: string }
 
-/** What a verb that must succeed prints: one record a line. */
+/** Runs a verb that must succeed. @returns its output: one record per line */
 export async function records(home: TestHome, args: readonly string[], input = ''): Promise<Record[]> {
   const { code, stdout, stderr } = await home.run(args, { input })
   expect(code, `${args.join(' ')}\n${stderr}`).toBe(0)
@@ -13,12 +13,15 @@ export async function records(home: TestHome, args: readonly string[], input = '
     .map((line) => JSON.parse(line) as Record)
 }
 
-/** Records as they go through a pipe. */
+/** Records in the form for a pipe. */
 export function lines(...all: readonly object[]): string {
   return all.map((record) => `${JSON.stringify(record)}\n`).join('')
 }
 
-/** A verb that is refused: the exit code, one line that says why (and at most a hint), nothing on stdout. */
+/**
+ * Runs a verb that must be refused: with this exit code, one line that gives the reason (and at most a hint), and
+ * nothing on stdout.
+ */
 export async function refusal(
   home: TestHome,
   args: readonly string[],

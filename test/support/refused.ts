@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Finished } from './program.ts'
 
-/** A refusal: exit code 2, a line for each reason and no other, no stack. */
+/** Expects a refusal: exit code 2, a line for each reason and no others, no stack. */
 export function expectRefused({ code, stdout, stderr }: Finished, ...reasons: readonly (string | RegExp)[]): void {
   expect(code, stderr).toBe(2)
   expect(stdout).toBe('')

@@ -32,7 +32,7 @@ export class Registry {
     return new Registry(inside, (await insertRunning(inside, runningRow(inside, own, await ownIdentity()))).id)
   }
 
-  /** A row as it is before its process is there. */
+  /** Makes a row before its process exists. */
   async announce(values: Partial<NewProcess> = {}): Promise<string> {
     const whole = {
       processType: 'cli' as const,
@@ -42,7 +42,7 @@ export class Registry {
       cmd: ['test'],
       ...values,
     }
-    // Only for a runner that leads may a process be announced.
+    // A process may be announced only for a runner that leads.
     if (whole.runnerId)
       await sql`insert into runner_term (data_dir_id, term, process_id)
         values (${this.home.dataDirId}, 1, ${whole.runnerId})
@@ -51,7 +51,7 @@ export class Registry {
   }
 
   /**
-   * A shell that runs `script`, with its row. We are its supervisor, who reports its end in the row, unless
+   * Starts a shell that runs `script`, with its row. We are its supervisor and write its end into the row, unless
    * `supervised` is false.
    */
   async start(
@@ -67,8 +67,8 @@ export class Registry {
       [MARKER.runner]: values.runnerId ?? undefined,
       [MARKER.worker]: values.processType === 'hook' ? (values.parentId ?? undefined) : undefined,
     }
-    // However short the script is, it begins when its row is there. (Without --norc, a bash whose stdin is a socket
-    // reads ~/.bashrc, and what that starts seems to be the script's.)
+    // Even a short script starts only when its row exists. (Without --norc, a bash whose stdin is a socket reads
+    // ~/.bashrc, and its children would seem to be the script's.)
     const held = ['--norc', '-c', 'read -r _; exec bash -c "$1" </dev/null', 'held', script]
     const child = spawn('/bin/bash', held, { env, detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
     this.#children.push(child)
@@ -80,7 +80,7 @@ export class Registry {
     return { row: (await rowById(this.home, id))!, pid: child.pid! }
   }
 
-  /** The row as it is now. */
+  /** The present row. */
   async again(row: { readonly id: string }): Promise<LiveRow> {
     return (await rowById(this.home, row.id))!
   }

@@ -1,15 +1,18 @@
-/** Who is to be reached: somebody else on this machine, and whoever has what another capture keeps. */
+/** The targets: an unrelated server on this machine, and the origins of other captures' data. */
 interface Reached {
   readonly third: string
   readonly others: readonly string[]
 }
 
-/** What a page that runs tries in addition to a copy (`hostile-captures.ts`), by what it tries: HTML as it is sent. */
+/**
+ * Attempts of a running page, in addition to those of a copy (`hostile-captures.ts`), by what they attempt: HTML as it
+ * is sent.
+ */
 export function replayAttacks({ third, others }: Reached): Readonly<Record<string, string>> {
   const host = third.slice('http://'.length)
   const script = (code: string) => `<!doctype html><body><script>${code}</script><p id="end">The end</p>`
   const coded = (text: string) => text.replace(/[^\w ]/g, (char) => `&#${char.charCodeAt(0)};`)
-  // What a window can do that an answer without a policy has made.
+  // What a window can do that was opened by an answer without a policy.
   const all = `(w) => {
     const link = w.document.createElement('link')
     Object.assign(link, { rel: 'preconnect', href: '${third}' })

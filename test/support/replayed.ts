@@ -18,7 +18,7 @@ export async function noReplay(): Promise<string> {
   return record.message
 }
 
-/** What a page was answered with. */
+/** The recorded answer of a page. */
 export interface Recorded {
   readonly body: string | Buffer
   readonly type?: string
@@ -26,7 +26,7 @@ export interface Recorded {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A WARC of these answers, by their URLs. */
+/** Makes a WARC of these answers, by their URLs. */
 export async function warcOf(pages: Readonly<Record<string, Recorded>>): Promise<Buffer> {
   const records: Uint8Array[] = []
   for (const [url, { body, type = 'text/html', status = 200, headers = {} }] of Object.entries(pages)) {
@@ -40,7 +40,7 @@ export async function warcOf(pages: Readonly<Record<string, Recorded>>): Promise
   return Buffer.concat(records)
 }
 
-/** The document that a page of ours replays, as an expression in that page; undefined while there is none. */
+/** The document that one of our pages replays, as an expression in that page; undefined while there is none. */
 export const REPLAYED = `(function find(root) {
   for (const element of root.querySelectorAll('*')) {
     const inner = element.shadowRoot ?? (element.tagName === 'IFRAME' ? element.contentDocument : null)

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { bytes, type Routes } from './site.ts'
 
-/** A picture of the colour that stands behind the `?`. */
+/** A picture of the colour after the `?`. */
 const picture = (request: IncomingMessage, response: ServerResponse) => {
   const colour = decodeURIComponent(request.url?.split('?')[1] ?? 'black')
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40">
@@ -24,7 +24,7 @@ const STYLE = `
   div:not(:defined) { display: none }
   later-defined:not(:defined) { display: none }`
 
-/** What can be shown in so many ways: each tile has a colour of its own, and red ones must not be seen. */
+/** Everything that a page can show, in many ways: each tile has its own colour, and red ones must not be visible. */
 const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Rich</title>
 <link rel="stylesheet" href="/css/style.css"><link rel="stylesheet" href="/css/print.css" media="print">
 <link rel="stylesheet" href="/moved.css">
@@ -87,7 +87,7 @@ const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>
   option.selected = box.checked = true
 </script></body></html>`
 
-/** @param font the file of any font */
+/** @param font any font file */
 export const richPage = (font: Uint8Array): Routes => ({
   '/rich': PAGE,
   '/pic': picture,

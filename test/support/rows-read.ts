@@ -3,7 +3,7 @@ import type { Database } from '../../src/db/database.ts'
 import { POOL_NAME } from './homes.ts'
 
 /**
- * How many rows of each of these tables a step reads, by what the server itself says.
+ * The number of rows of each of these tables that a step reads, according to the server itself.
  * @param db has one connection, so that its counters can be read at once
  */
 export async function rowsRead(
@@ -18,7 +18,7 @@ export async function rowsRead(
   return Object.fromEntries(tables.map((table) => [table, (after[table] ?? 0) - (before[table] ?? 0)]))
 }
 
-/** The tests' own connections say what they have read up to ten seconds later, but for one that ends. */
+/** The tests' own connections report their reads up to ten seconds later, unless they end. */
 async function tellAll(db: Database): Promise<void> {
   await sql`
     select pg_terminate_backend(pid, 10000) from pg_stat_activity

@@ -4,12 +4,12 @@ import { uuidv7 } from '../../src/base/ids.ts'
 import { makeCapture } from './captures.ts'
 import type { TestHome } from './homes.ts'
 
-/** Titles and URLs as strangers write them. */
+/** Untrusted titles and URLs. */
 export const EVIL = `</title><script>alert(1)</script><img src=x onerror=alert(2)>"'&amp;\u202egnp.exe`
 
-/** An archive as rows and files: what pages of a server show. */
+/** An archive as rows and files, for the pages of a server. */
 export interface ServedArchive {
-  /** With a page in each state. */
+  /** It has a page in each state. */
   readonly crawl: string
   /** Copies of one URL, the first one first; the last has a copy of each kind. */
   readonly copies: readonly string[]
@@ -18,7 +18,7 @@ export interface ServedArchive {
   readonly started: string
   readonly waiting: string
   readonly paused: string
-  /** Its title and all that its hooks said are hostile. */
+  /** Its title and all output of its hooks are hostile. */
   readonly evil: string
 }
 
@@ -41,7 +41,7 @@ const FILES = {
   }),
 }
 
-/** Makes one. */
+/** Makes such an archive. */
 export async function makeServedArchive(home: TestHome): Promise<ServedArchive> {
   const url = 'http://example.com/list?page=2&q=a%20b'
   const made = [await makeCapture(home, { 'title/title.txt': 'Old' }), await makeCapture(home, FILES)]

@@ -2,7 +2,7 @@ import { type IncomingHttpHeaders, request } from 'node:http'
 import type { TestHome } from './homes.ts'
 import { type Call, eventually, type Running } from './program.ts'
 
-/** An answer, whole. */
+/** A complete answer. */
 export interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -18,19 +18,19 @@ export interface AskOptions {
 /** A server of a test, with a session. */
 export interface Served {
   readonly running: Running
-  /** Where the app is: only browsers find that name by themselves. */
+  /** The origin of the app: only browsers resolve that name by themselves. */
   readonly origin: string
   readonly host: string
   readonly port: number
   /** A `Cookie` header with a session. */
   readonly cookie: string
-  /** Asks the app with that session. */
+  /** Sends a request to the app with that session. */
   ask(path: string, options?: AskOptions): Promise<Answer>
   /** A new one-time link for a browser. */
   link(): Promise<string>
 }
 
-/** Starts a server on a free port, without a runner unless other arguments say so, and logs in. */
+/** Starts a server on a free port, without a runner unless other arguments enable it, and logs in. */
 export async function serveHome(home: TestHome, ...args: readonly (string | Call)[]): Promise<Served> {
   const words = args.filter((arg) => typeof arg === 'string')
   const call = args.find((arg) => typeof arg !== 'string') ?? {}
@@ -48,7 +48,7 @@ export async function serveHome(home: TestHome, ...args: readonly (string | Call
       headers: { Origin: origin, 'Content-Type': 'application/x-www-form-urlencoded' },
       body: `code=${hash.slice(1)}`,
     })
-  // An older server that leaves resets whom it has not accepted yet.
+  // An older server that exits resets connections that it has not accepted yet.
   const login = await loggingIn().catch(loggingIn)
   const cookie = login.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
   return {
@@ -66,7 +66,7 @@ export async function serveHome(home: TestHome, ...args: readonly (string | Call
   }
 }
 
-/** Asks whoever listens at this port of loopback, by any name. */
+/** Sends a request to the server at this port of loopback, under any name. */
 export async function askAt(port: number, host: string, path: string, options: AskOptions = {}): Promise<Answer> {
   const { method = 'GET', headers = {}, body } = options
   return await new Promise((resolve, reject) => {

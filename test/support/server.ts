@@ -5,20 +5,20 @@ import { newFolder } from './folders.ts'
 import { processesOf } from './processes.ts'
 import { eventually, program } from './program.ts'
 
-/** What vitest's own process hands down to those that run test files. */
+/** A variable from vitest's main process to those that run test files. */
 const SERVER_URL = 'TEST_SERVER_URL'
 const TEMPLATE = 'TEST_TEMPLATE'
 const STRATEGY = 'TEST_DATABASE_STRATEGY'
-/** How long a server that has stopped may take to be gone. */
+/** How long a stopped server may take to be gone. */
 const GONE_MS = 30_000
 
-/** Nothing of a test run survives a power cut, so nothing is written for one; and many files need many connections. */
+/** Nothing of a test run needs to survive a power cut, so nothing is flushed; and many files need many connections. */
 const SETTINGS = {
   fsync: 'off',
   full_page_writes: 'off',
   synchronous_commit: 'off',
   max_connections: '500',
-  // Every test has a database: it would look through all of them again and again.
+  // Every test has a database: autovacuum would scan all of them again and again.
   autovacuum: 'off',
 }
 
@@ -38,8 +38,8 @@ export function template(): Template {
 }
 
 /**
- * The end of a `create database`: files are copied, where the server can be told so (15). All pages in the log, which
- * is what it does by itself, cost twice the CPU.
+ * The end of a `create database` that copies files, if the server supports that (15). The default, which writes all
+ * pages to the log, takes twice the CPU.
  */
 export function copyingFiles(): string {
   return handedDown(STRATEGY)
@@ -53,9 +53,9 @@ export function withDatabase(url: string, name: string): string {
 }
 
 /**
- * For vitest's globalSetup: one server for all files of a test run, and a template that `init` made. `TEST_SERVER_URL`
- * gives another server. What it returns takes both away again, and throws when tests left databases or processes
- * behind.
+ * For vitest's globalSetup: starts one server for all files of a test run, with a template that `init` made.
+ * `TEST_SERVER_URL` names another server.
+ * @returns removes both, and throws when tests left databases or processes behind
  */
 export default async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env[TEMPLATE] !== undefined) return undefined // Another project of the same run has done it.
@@ -101,7 +101,7 @@ async function startServer(): Promise<OwnServer> {
   return { dir, lease: await enterServer(dir) }
 }
 
-/** Stops it; what stays of it. */
+/** Stops the server. @returns what remains of it */
 async function stopServer({ dir, lease }: OwnServer): Promise<string[]> {
   const { stopped } = await lease.leave()
   await eventually(() => processesOf(dir).length === 0, GONE_MS).catch(() => {})

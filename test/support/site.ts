@@ -10,14 +10,14 @@ export type Routes = Readonly<Record<string, Route>>
 export interface Site {
   /** `http://127.0.0.1:PORT`, without a slash at the end. */
   readonly url: string
-  /** How often a path (without its query) was requested. */
+  /** How many times a path (without its query) was requested. */
   hits(path: string): number
   close(): Promise<void>
 }
 
 /**
- * A site on a free loopback port: `pages(n)` when it gets a number, else the given routes (a string is an HTML page),
- * and in any case the trouble routes below. Close it, or the test process does not end.
+ * Starts a site on a free loopback port: `pages(n)` for a number, else the given routes (a string is an HTML page), and
+ * always the trouble routes below. It must be closed, or the test process does not exit.
  */
 export async function startSite(content: number | Routes): Promise<Site> {
   const routes: Routes = { ...TROUBLE, ...(typeof content === 'number' ? pages(content) : content) }
@@ -83,7 +83,7 @@ export function asset(name: string): Buffer {
   return readFileSync(new URL(`../../src/demo/site/${name}`, import.meta.url))
 }
 
-/** Text in windows-1251, as far as Russian letters and ASCII go. */
+/** Encodes Russian letters and ASCII in windows-1251. */
 export function windows1251(text: string): Buffer {
   return Buffer.from(
     [...text].map((c) => (c >= 'А' && c <= 'я' ? c.codePointAt(0)! - 0x410 + 0xc0 : c.codePointAt(0)!)),
@@ -103,16 +103,16 @@ const TROUBLE: Routes = {
   },
   '/redirect-ftp': redirect('ftp://127.0.0.1/file'),
   '/redirect-dead': redirect('http://127.0.0.1:1/'),
-  // Never a byte of an answer.
+  // Never sends a byte.
   '/hangs': () => {},
-  // Headers at once, then a byte now and then, without an end.
+  // Headers at once, then single bytes, without an end.
   '/slow': drip(() => 'x', 50),
   // As fast as the reader takes it, without an end.
   '/never-ends': pour(Number.POSITIVE_INFINITY, {}),
   '/100mb': pour(100, {}),
   '/100mb-declared': pour(100, { 'content-length': String(100 * 1024 * 1024) }),
   '/bomb.gz': bytes('text/html', gzipSync(Buffer.alloc(20 * 1024 * 1024, 'a')), { 'content-encoding': 'gzip' }),
-  // Decoded it is empty, however much is sent.
+  // Decodes to nothing, however much is sent.
   '/nothing.gz': (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip' })
     response.write(Buffer.alloc(1_200_000, gzipSync('')), () => response.end())
@@ -174,7 +174,7 @@ function drip(piece: () => string, everyMs: number): Route {
   }
 }
 
-/** A page of `megabytes`, made while it is read. */
+/** A page of `megabytes`, generated while it is read. */
 function pour(megabytes: number, headers: Readonly<Record<string, string>>): Route {
   return (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html', ...headers })
@@ -212,7 +212,7 @@ const SENTENCES = [
   'Rain is not mentioned here unless it comes from below.',
 ]
 
-/** Prose that differs from page to page, about 7 kB with what stands around it. */
+/** Prose that differs from page to page, about 7 kB together with its surroundings. */
 function article(i: number, n: number): string {
   const paragraphs = Array.from({ length: 14 }, (_, p) => {
     const sentences = Array.from({ length: 6 }, (_, s) => SENTENCES[(i * 7 + p * 3 + s * 5) % SENTENCES.length])

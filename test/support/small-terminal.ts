@@ -1,5 +1,6 @@
 /**
- * What a terminal shows of what was written to it: it moves its cursor, erases, scrolls and wraps, and nothing else.
+ * Renders the text that was written to a terminal: moves the cursor, erases, scrolls and wraps, and supports nothing
+ * else.
  */
 export class SmallTerminal {
   readonly #columns: number
@@ -19,7 +20,7 @@ export class SmallTerminal {
     return this
   }
 
-  /** The lines, without blanks at their ends. */
+  /** The lines, without trailing blanks. */
   get lines(): string[] {
     return this.#lines.map((line) =>
       Array.from(line, (char) => char ?? ' ')

@@ -15,7 +15,7 @@ import { OWNER, own, removeDeadRuns } from './dead-runs.ts'
 import { NIGHTLY } from './seed.ts'
 
 const FOLDER = 'TEST_TEMP_DIR'
-/** What all tests of a run share: npm's cache, the browser (packaged-browser.ts), and whose run it is. */
+/** Entries that all tests of a run share: npm's cache, the browser (packaged-browser.ts), and the owner of the run. */
 const SHARED = new Set(['node-compile-cache', 'lib', OWNER])
 const SHM = '/dev/shm'
 /** The type that Linux gives file systems in memory. */
@@ -24,15 +24,16 @@ const TMPFS = 0x01021994
 const ROOM = 4 * 1024 ** 3
 
 /**
- * For vitest's globalSetup: one temporary directory for all tests of a run. What it returns takes it away, and throws
- * when tests left something in it. What runs that were killed left is taken away first.
+ * For vitest's globalSetup: makes one temporary directory for all tests of a run, and first removes the leftovers of
+ * killed runs.
+ * @returns removes it, and throws when tests left something in it
  */
 export default async function setup(): Promise<(() => void) | undefined> {
   if (process.env[FOLDER] !== undefined) return undefined // Another project of the same run has done it.
   const former = process.env['TMPDIR']
   for (const parent of new Set([tmpdir(), SHM])) if (existsSync(parent)) await removeDeadRuns(parent)
   const folder = inMemory() ?? mkdtempSync(join(realpathSync(tmpdir()), 'abx-'))
-  chmodSync(folder, 0o1777) // Some tests are other users.
+  chmodSync(folder, 0o1777) // Some tests run as other users.
   await own(folder)
   Object.assign(process.env, { TMPDIR: folder, [FOLDER]: folder })
   return () => {
@@ -45,9 +46,9 @@ export default async function setup(): Promise<(() => void) | undefined> {
 }
 
 /**
- * A folder in memory, when there is room for twice as much, also in the container that we may be in, and programs can
- * be run from it; the disk has its turn at night. Each database of a test is 300 files, made and removed: a third of a
- * second of CPU on an ext4 without a journal, which passes over what it has just removed.
+ * A folder in memory, if there is room for twice as much, also in the container that we may be in, and programs can be
+ * run from it; at night the disk is used. Each database of a test is 300 files, created and removed: that takes a third
+ * of a second of CPU on an ext4 without a journal, which skips over recently removed files.
  */
 function inMemory(): string | undefined {
   if (process.env['TMPDIR'] !== undefined || NIGHTLY || process.availableMemory() < 2 * ROOM) return undefined

@@ -1,7 +1,7 @@
-/** Of each `sql` template in a source the longest part that stands in it as it is; templates within templates, too. */
+/** The longest literal part of each `sql` template in a source; nested templates, too. */
 export function templatesIn(source: string): string[] {
   const found: string[] = []
-  /** Reads a template from behind its first backtick to behind its last one. */
+  /** Reads a template from its first backtick to its last one. */
   const template = (from: number, isSql: boolean): number => {
     let [at, part, longest] = [from, '', '']
     for (; source[at] !== '`'; at += 1) {
@@ -17,7 +17,7 @@ export function templatesIn(source: string): string[] {
     if (isSql && longest.length >= LEAST) found.push(longest)
     return at + 1
   }
-  /** Reads code up to behind `end`. */
+  /** Reads code up to `end`. */
   const code = (from: number, end: string): number => {
     let depth = 0
     for (let at = from; at < source.length; at += 1) {
@@ -36,5 +36,5 @@ export function templatesIn(source: string): string[] {
   return found
 }
 
-/** Shorter ones say nothing. */
+/** Shorter parts identify nothing. */
 const LEAST = 8

@@ -2,10 +2,13 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 
-/** What a client of PostgreSQL sends first when it wants TLS: length 8, code 80877103. */
+/** A PostgreSQL client's first message when it wants TLS: length 8, code 80877103. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
-/** A TCP port in front of a PostgreSQL server that speaks TLS and nothing else: who does not ask for it is cut off. */
+/**
+ * A TCP port in front of a PostgreSQL server that speaks TLS and nothing else: it disconnects clients that do not ask
+ * for it.
+ */
 export async function tlsFront(
   url: string,
   credentials: { readonly key: string; readonly cert: string },

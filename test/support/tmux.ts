@@ -15,11 +15,11 @@ export const noTmux =
     .status !== 0 &&
     'needs a terminal: /dev/pts')
 
-/** A command in a real terminal, which people look at, press keys in, and resize. */
+/** A command in a real terminal, which can be read, typed into and resized. */
 export class Terminal {
   readonly #folder = newFolder()
 
-  /** @param command words of a shell; `PROGRAM` in it is our program with this home */
+  /** @param command a shell command; `PROGRAM` in it is our program with this home */
   constructor(
     home: TestHome,
     command: string,
@@ -29,12 +29,12 @@ export class Terminal {
     const words = Object.entries(env).map(([name, value]) => `${name}='${value}'`)
     const program = ['env', ...words, `'${NODE}'`, `'${PROGRAM}'`].join(' ')
     const size = ['-x', String(columns), '-y', String(rows)]
-    // Ctrl-C is for the program: the shell stays, to say how it ended.
+    // Ctrl-C is for the program: the shell stays, to report how it ended.
     const shell = `trap : INT; ${command.replaceAll('PROGRAM', program)}; echo "exit code $?"; exec cat`
     this.#tmux('-f', '/dev/null', 'new-session', '-d', ...size, `sh -c ${quoted(shell)}`)
   }
 
-  /** What is on the screen, without blank lines at its end. */
+  /** The text on the screen, without blank lines at its end. */
   get lines(): string[] {
     return this.#tmux('capture-pane', '-p').trimEnd().split('\n')
   }
@@ -47,7 +47,7 @@ export class Terminal {
     this.#tmux('resize-window', '-x', String(columns), '-y', String(rows))
   }
 
-  /** Waits until the screen matches; its lines then. */
+  /** Waits until the screen matches. @returns its lines */
   async shows(pattern: RegExp, ms = 60_000): Promise<string[]> {
     const found = () => pattern.test(this.lines.join('\n'))
     await eventually(found, ms).catch(() => expect(this.lines.join('\n')).toMatch(pattern))

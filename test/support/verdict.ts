@@ -7,7 +7,7 @@ import { wrongOutputs } from './outputs.ts'
 import { processesOf } from './processes.ts'
 import { brokenPromises } from './promises.ts'
 
-/** What a test knows about a home from outside, to hold against what the program says. */
+/** A test's outside knowledge of a home, to compare with the program's own statements. */
 export interface Ledger {
   /** Every URL that `add` accepted: none may be lost. */
   readonly urls: readonly string[]
@@ -27,10 +27,10 @@ interface Check {
   readonly look: (home: TestHome, ledger: Ledger) => string[] | Promise<string[]>
 }
 
-/** Claims without a clean end after which a page is given up (archive-snapshot.ts), and the one that gives it up. */
+/** Claims without a clean end before a page is given up (archive-snapshot.ts), and the one that gives it up. */
 const MAX_ATTEMPTS = 6
 
-/** The invariants at rest, by their numbers: nobody works any more, and everything that was asked for is done. */
+/** The invariants at rest, by number: all work has ended, and everything that was requested is done. */
 const CHECKS: readonly Check[] = [
   {
     name: 'I1 I3 I5 I8 I9 I10 I13: rows keep every promise',
@@ -130,14 +130,14 @@ const CHECKS: readonly Check[] = [
   },
 ]
 
-/** Every invariant at rest, with what breaks it. */
+/** Checks every invariant at rest. @returns each with what breaks it */
 export async function verdict(home: TestHome, ledger: Ledger): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const { name, how, look } of CHECKS) findings.push({ name, how, broken: await look(home, ledger) })
   return findings
 }
 
-/** A finding per line, as the soak prints them. */
+/** One finding per line, as the soak prints them. */
 export function printed(findings: readonly Finding[]): string {
   return findings
     .map(({ name, how, broken }) =>
@@ -146,7 +146,7 @@ export function printed(findings: readonly Finding[]): string {
     .join('\n')
 }
 
-/** What hooks wrote about themselves, in order. */
+/** The notes that hooks wrote about themselves, in order. */
 function oracle(home: TestHome): string[] {
   const file = join(home.dataDir, 'oracle.log')
   return existsSync(file) ? linesOf(file) : []
@@ -183,7 +183,7 @@ function wrongHashes(dir: string): string[] {
   })
 }
 
-/** What is neither a file nor a folder, nor a link that stays in the folder of its plugin. */
+/** Entries that are neither files nor folders, nor links that stay within the folder of their plugin. */
 function strangeEntries(root: string): string[] {
   if (!existsSync(root)) return []
   return readdirSync(root, { withFileTypes: true }).flatMap((entry) => {

@@ -7,7 +7,7 @@ import { WARCParser } from 'warcio'
 export interface ReadRecord {
   readonly type: string
   readonly url: string
-  /** Its own headers, and those of the response or request in it, by names in lower case. */
+  /** Its own headers, and those of the response or request in it, by lower-case name. */
   readonly fields: ReadonlyMap<string, string>
   readonly http: ReadonlyMap<string, string>
   readonly status: number
@@ -38,7 +38,7 @@ export async function recordsIn(bytes: Buffer): Promise<ReadRecord[]> {
   return records
 }
 
-/** A line of an index, and the record to which it leads. */
+/** A line of an index, and the record that it leads to. */
 export interface IndexedRecord {
   readonly key: string
   readonly url: string
@@ -47,7 +47,7 @@ export interface IndexedRecord {
   readonly record: ReadRecord
 }
 
-/** The lines of an index, each with the record that lies where the line says, and nothing else there. */
+/** The lines of an index, each with the record at exactly the place that the line gives. */
 export async function indexed(index: string, warc: Buffer): Promise<IndexedRecord[]> {
   const lines = index.trimEnd().split('\n')
   if ([...lines].sort().join() !== lines.join()) throw new Error('the index is not sorted')
@@ -62,7 +62,7 @@ export async function indexed(index: string, warc: Buffer): Promise<IndexedRecor
   return await Promise.all(found)
 }
 
-/** The files in a zip, by name; those that are stored as they are, by their bytes in it. */
+/** The files in a zip, by name; uncompressed ones with their bytes in it. */
 export function filesIn(zip: string): Map<string, { readonly bytes: Buffer; readonly isStored: boolean }> {
   const bytes = readFileSync(zip)
   const end = bytes.lastIndexOf('PK\x05\x06', undefined, 'latin1')
@@ -86,7 +86,7 @@ export function filesIn(zip: string): Map<string, { readonly bytes: Buffer; read
   return files
 }
 
-/** What a WACZ says it has: its pages, and its index with the records to which that leads. */
+/** The contents of a WACZ: its pages, and its index with the records that it leads to. */
 export async function packageIn(path: string): Promise<{ pages: string[]; index: IndexedRecord[] }> {
   const files = filesIn(path)
   const [index, warc, list] = ['indexes/index.cdx.gz', 'archive/data.warc.gz', 'pages/pages.jsonl'].map(

@@ -5,7 +5,7 @@ import { afterEach, beforeEach } from 'vitest'
 import type { PublishedFiles } from '../../src/db/tables.ts'
 import { WorkTree } from '../../src/hooks/work-tree.ts'
 
-/** The page's folder and its work tree, of the test that runs. */
+/** The page's folder and its work tree, of the current test. */
 export let root: string
 export let tree: WorkTree
 
@@ -18,7 +18,7 @@ export function useWorkTree(): void {
   afterEach(() => rmSync(root, { recursive: true, force: true }))
 }
 
-/** What the next worker does; `isOurs` as `WorkTree` asks it. */
+/** Reopens the work tree as the next worker does; `WorkTree` calls `isOurs`. */
 export async function reopen(...isOurs: [isOurs?: () => Promise<void>]): Promise<void> {
   tree = new WorkTree(root, ...isOurs)
   await tree.open()
@@ -41,5 +41,5 @@ export async function publish(plugin: string, of = tree, move = false): Promise<
 /** The text of a published file. */
 export const published = (path: string) => readFileSync(join(root, path), 'utf8')
 
-/** What stands in the page's folder, our own work aside. */
+/** The names in the page's folder, except our own work. */
 export const names = () => readdirSync(root).filter((name) => name !== '.work')

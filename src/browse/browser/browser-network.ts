@@ -7,11 +7,11 @@ import { hostRules } from './host-rules.ts'
 /** How a browser connects. */
 export interface BrowserNetwork {
   readonly args: readonly string[]
-  /** Ends what it connects through. */
+  /** Closes the proxy that it connects through. */
   readonly close: () => void
 }
 
-/** How a browser connects to what these settings open, and to nothing else. */
+/** How a browser connects to the hosts that these settings allow, and to nothing else. */
 export async function browserNetwork(settings: Texts): Promise<BrowserNetwork> {
   const filter = AddressFilter.from(settings)
   if (!filter.isWide) return { args: hostRules(filter, list(settings, 'CHROME_ARGS_EXTRA', [])), close: () => {} }

@@ -7,10 +7,10 @@ type Commands = ProtocolMapping.Commands
 type Events = ProtocolMapping.Events
 type Listener = (params: unknown) => void
 
-/** A browser that is being ended still answers, has no sessions, tabs and contexts any more, and makes none. */
+/** A browser that is exiting still answers, but no longer has or creates sessions, tabs and contexts. */
 const LEAVING = /^(Session with given id not found|No target with given id|Failed to (find|create) browser context)/
 
-/** Who passes our words on to the browser, and has not answered so many times, is frozen. */
+/** The relay between us and the browser, if it has not answered so many times, is frozen. */
 const ASK_MS = 2_000
 const MOST_UNANSWERED = 4
 const CONNECT_MS = 5_000
@@ -33,15 +33,15 @@ export interface Session {
   session(sessionId: string): Session
 }
 
-/** The browser is gone, or does not answer: what was under way may be tried again in the next one. */
+/** The browser is gone, or does not answer: unfinished work may be tried again in the next one. */
 export class BrowserGone extends AppError {
-  /** There will not be another one for this page. */
+  /** There will be no other one for this page. */
   readonly isForGood: boolean
-  /** It had been spoken to. */
+  /** It had been connected to. */
   readonly wasThere: boolean
-  /** The browser itself ended, perhaps by what a page did. */
+  /** The browser exited by itself, perhaps because of something on a page. */
   readonly isOwnEnd: boolean
-  /** @param why in a few words, if somebody knows */
+  /** @param why in a few words, if known */
   constructor({ isForGood = false, wasThere = false, isOwnEnd = false, why = '' } = {}) {
     super(why === '' ? 'the browser ended' : `the browser ended: ${why}`)
     this.isForGood = isForGood
@@ -50,25 +50,25 @@ export class BrowserGone extends AppError {
   }
 }
 
-/** Other pages have, or had, the browser for themselves: one after another, because it ended while they were open. */
+/** Other pages have, or had, exclusive use of the browser: one after another, because it ended while they were open. */
 export class NoTurn extends AppError {
   constructor(message = 'other pages have the browser for themselves') {
     super(message)
   }
 }
 
-/** The process of a tab has ended by itself, or by somebody. */
+/** The process of a tab has exited, or was killed. */
 export class TabCrashed extends AppError {
-  /** @param why in a few words, if somebody knows (relay.ts) */
+  /** @param why in a few words, if known (relay.ts) */
   constructor(why?: string) {
     super(why === undefined ? 'the page crashed its tab' : `the page crashed its tab: ${why}`)
   }
 }
 
-/** The page has got an answer that it may not have: nothing more is taken from it. */
+/** The page has received an answer from a forbidden address: nothing more is taken from it. */
 export class AnswerRefused extends AppError {}
 
-/** For a frame, element or file that may be gone: it is left out. Without its tab or browser there is nothing. */
+/** For a frame, element or file that may be gone: it is left out. Rethrows when the tab or browser is gone. */
 export function unlessGone(error: unknown): undefined {
   const isAll = [BrowserGone, TabCrashed, AnswerRefused].some((kind) => error instanceof kind)
   if (isAll || !(error instanceof AppError)) throw error
@@ -104,7 +104,7 @@ export class Cdp implements Session {
     })
   }
 
-  /** Throws BrowserGone when nobody answers there. */
+  /** Throws BrowserGone when nothing answers there. */
   static async connect(endpoint: string): Promise<Cdp> {
     const socket = new WebSocket(endpoint, {
       perMessageDeflate: false,
@@ -113,13 +113,13 @@ export class Cdp implements Session {
     })
     await new Promise<void>((resolve, reject) => {
       socket.once('open', resolve)
-      // A socket that nobody listens on: who would start another one is gone, too.
+      // A socket that nothing listens on: the process that would start another browser is gone, too.
       socket.once('error', (error) => reject(new BrowserGone({ isForGood: codeOf(error) === 'ECONNREFUSED' })))
     })
     return new Cdp(socket)
   }
 
-  /** Waits until the browser answers, because nobody has it for himself any more. Throws NoTurn after `ms`. */
+  /** Waits until the browser answers, because nobody uses it exclusively any more. Throws NoTurn after `ms`. */
   async turn(ms: number): Promise<void> {
     const late = Promise.withResolvers<never>()
     const timer = setTimeout(() => late.reject(new NoTurn()), ms)
@@ -133,7 +133,7 @@ export class Cdp implements Session {
     }
   }
 
-  /** Resolves when the browser is gone, or nobody speaks to it any more. */
+  /** Resolves when the browser is gone, or the connection is closed. */
   get closed(): Promise<BrowserGone> {
     return this.#closed.promise
   }
@@ -166,7 +166,7 @@ export class Cdp implements Session {
   }
 
   async #send<R>(method: string, params: unknown, sessionId?: string): Promise<R> {
-    if (!this.isOpen) throw await this.closed // It may be about to end: why is known when it has.
+    if (!this.isOpen) throw await this.closed // It may be about to exit: the reason is known when it has.
     const id = this.#next++
     const waiting = Promise.withResolvers<unknown>()
     this.#waiting.set(id, waiting)

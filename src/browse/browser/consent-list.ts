@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
 /**
- * DuckDuckGo's rules for consent banners (MPL-2.0, unchanged, not part of our build). What its rules hide at once is
- * used; its program, which clicks, is not.
+ * DuckDuckGo's rules for consent banners (MPL-2.0, unchanged, not part of our build). We use what its rules hide at
+ * once, but not its program, which clicks.
  */
 const LIST = '@duckduckgo/autoconsent/rules/compact-rules.json'
-/** The format that is read here. */
+/** The format that we can read. */
 const FORMAT = 1
 
-/** Texts, and rules: at 3 a pattern of URLs ('' for all), at 5 the numbers of its selectors. */
+/** Strings and rules: field 3 of a rule is a pattern of URLs ('' for all), field 5 the indexes of its selectors. */
 interface Rules {
   readonly v: number
   readonly s: readonly string[]
@@ -31,7 +31,7 @@ function readRules(): Rules {
     const read = JSON.parse(readFileSync(createRequire(import.meta.url).resolve(LIST), 'utf8')) as Rules
     if (read.v === FORMAT) return read
   } catch {
-    // What is hidden without a list is found by its looks.
+    // Without a list, banners are found by their looks.
   }
   return { v: FORMAT, s: [], r: [] }
 }

@@ -12,11 +12,11 @@ export interface ConsoleLine {
 
 const MAX_LINES = 5_000
 const MAX_CHARS = 4_000
-/** A script of ours among those of a page. */
+/** Names our script among those of a page. */
 const OWN = 'archivebox-ts:console'
 /**
- * No frame says more: what pages say passes through the browser as a whole, which a flood of it fills until it ends,
- * for all pages.
+ * Limits what each frame logs: messages pass through the browser process, which a flood fills until it ends, for all
+ * pages.
  */
 const LIMIT = `{
   let left = ${MAX_LINES}
@@ -26,14 +26,14 @@ const LIMIT = `{
 }
 //# sourceURL=${OWN}`
 
-/** What a page said. */
+/** What a page logged. */
 export interface ConsoleLog {
   readonly lines: ConsoleLine[]
-  /** How many more lines there were. */
+  /** How many more lines were dropped. */
   dropped: number
 }
 
-/** Collects what a page, or a frame of it, says on its console, and the errors of its scripts, from now on. */
+/** Collects from now on what a page, or a frame of it, logs on its console, and the errors of its scripts. */
 export function collectConsole(session: Session, log: ConsoleLog): void {
   session.send('Page.addScriptToEvaluateOnNewDocument', { source: LIMIT }).catch(() => {})
   const add = (at: number, level: string, text: string, url?: string, line?: number) => {

@@ -1,31 +1,31 @@
 import { randomBytes } from 'node:crypto'
 
-/** What a data URL holds; a text may itself contain marks of others. */
+/** The content of a data URL; a text may itself contain marks of others. */
 type Content = { readonly type: string } & ({ readonly body: Buffer } | { readonly text: string })
-/** What a mark stands for: also the address of a data URL that is there already, and the text of a frame's document. */
+/** What a mark stands for: content, the address of an existing data URL, or the text of a frame's document. */
 type Marked = Content | { readonly address: string } | { readonly document: string }
 
-/** A media type has no characters that could end an attribute. */
+/** Matches a media type without characters that could end an attribute. */
 const TYPE = /^[\w.+-]+\/[\w.+-]+(?:;charset=utf-8)?$/
 
 /**
- * Marks in a text for data URLs, which are made only when the text is written: a page's pictures, four thirds their
- * size, would not fit into a hook's memory. No page can guess one, so what has a mark is ours.
+ * Puts marks for data URLs into a text, which become URLs only when the text is written: a page's pictures, at four
+ * thirds of their size, would not fit into a hook's memory. No page can guess a mark, so every mark is ours.
  */
 export class DataUrls {
   readonly #name = `archived-${randomBytes(8).toString('hex')}`
   readonly #contents: Marked[] = []
-  /** Those of documents. */
+  /** The marks of documents. */
   readonly #documents = new Set<string>()
 
-  /** The mark for one. It needs no escaping in HTML and CSS. */
+  /** @returns the mark for this content, which needs no escaping in HTML and CSS */
   add(content: Content | { readonly address: string }): string {
     return `${this.#name}-${this.#contents.push(content) - 1}.`
   }
 
   /**
-   * The mark for a document in a frame.
-   * @param isUrl its frame shows it by its address (`src`), not by its text (`srcdoc`)
+   * @returns the mark for the document of a frame
+   * @param isUrl whether its frame shows it by its address (`src`), or by its text (`srcdoc`)
    */
   addDocument(html: string, isUrl: boolean): string {
     const content = isUrl ? { type: 'text/html;charset=utf-8', text: html } : { document: html }
@@ -34,7 +34,7 @@ export class DataUrls {
     return mark
   }
 
-  /** Does a mark, or one with a part behind it, stand for something that is shown? */
+  /** Whether a mark, perhaps with a fragment after it, stands for something that is shown. */
   isShown(address: string): boolean {
     const [mark = ''] = address.split('#', 1)
     return mark.startsWith(this.#name) && /^-\d+\.$/.test(mark.slice(this.#name.length)) && !this.#documents.has(mark)
@@ -44,7 +44,7 @@ export class DataUrls {
     return this.#documents.has(address)
   }
 
-  /** A text with what its marks stand for, piece by piece. */
+  /** Replaces the marks in a text by what they stand for, piece by piece. */
   *pieces(text: string): Generator<string, void> {
     let written = 0
     for (const { 0: mark, 1: number, index } of text.matchAll(new RegExp(`${this.#name}-(\\d+)\\.`, 'g'))) {
@@ -67,7 +67,7 @@ export class DataUrls {
   }
 }
 
-/** An address that ends no attribute, no string of a style sheet and no list of pictures. */
+/** An address that cannot end an attribute, a string in a style sheet or a list of pictures. */
 function inAttribute(address: string): string {
   return address.replace(/[^!#-%*-;=?-[\]^_a-z{|}~]/gu, percent)
 }

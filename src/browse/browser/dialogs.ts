@@ -1,13 +1,16 @@
 import type { Session } from './cdp.ts'
 
-/** A page that asks more often asks for ever. */
+/** A page that opens more dialogs will never stop. */
 const MOST_DIALOGS = 50
 
-/** Answers what a page asks with no, since nobody is there who could; ends the script that does not stop asking. */
+/**
+ * Answers the dialogs of a page with no, since nobody is there to answer; ends a script that does not stop opening
+ * them.
+ */
 export function dismissDialogs(session: Session): void {
   let asked = 0
   session.on('Page.javascriptDialogOpening', ({ type }) => {
-    // No to "leave this page?" would keep the page.
+    // Answering no to "leave this page?" would keep the page.
     const accept = type === 'beforeunload'
     if (++asked > MOST_DIALOGS) session.send('Runtime.terminateExecution').catch(() => {})
     session.send('Page.handleJavaScriptDialog', { accept }).catch(() => {})

@@ -1,8 +1,8 @@
 import type { Session } from './cdp.ts'
 
 /**
- * What one sees of an element that shows what its page may not read, as PNG; undefined when it is gone.
- * @param contextId the world in whose list `picturedOfPage` it is, and its number there
+ * Takes a PNG of an element whose content the page's scripts may not read; undefined when it is gone.
+ * @param contextId the world whose list `picturedOfPage` has it, under this number
  */
 export async function pictureOfElement(
   tab: Pick<Session, 'send'>,
@@ -17,7 +17,7 @@ export async function pictureOfElement(
   const [x, y, right, bottom] = [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)]
   const { data } = await tab.send('Page.captureScreenshot', {
     format: 'png',
-    // For a picture of what is elsewhere the window changes, and a page may load other pictures for it.
+    // A picture beyond the viewport resizes the window, and a page may load other images for that.
     captureBeyondViewport: x < 0 || y < 0 || right > view.clientWidth || bottom > view.clientHeight,
     clip: { x: x + view.pageX, y: y + view.pageY, width: right - x, height: bottom - y, scale: 1 },
   })

@@ -4,21 +4,21 @@ import { noteClosedRoots } from './closed-roots.ts'
 import type { Tab } from './tab.ts'
 import { runIn, worldOf } from './worlds.ts'
 
-/** Fields for passwords, also those that are shown, and those that nobody sees: tokens of forms are in them. */
+/** Fields for passwords, also while they are shown as text, and hidden fields, which hold the tokens of forms. */
 const SECRET = ['type=password', 'type=hidden', 'autocomplete*=password', 'autocomplete=one-time-code']
   .map((attribute) => `input[${attribute} i]`)
   .join()
 
-/** How long a frame may take to answer that has a process of its own. */
+/** How long a frame with its own process may take to answer. */
 const FRAME_MS = 5_000
 
 /**
- * Empties the fields of a visited page whose values are no copy's business when it was seen by somebody with logins.
- * The page stays as it is otherwise. Throws AppError when the page does not answer.
+ * Empties the fields of a visited page that must not be in a copy when a logged-in persona has seen it. The page
+ * otherwise stays as it is. Throws AppError when the page does not answer.
  */
 export async function emptySecretFields(tab: Tab): Promise<void> {
   await emptyIn(tab, await framesOf(tab))
-  // Of one that is gone, or does not answer, nothing can be emptied.
+  // A frame that is gone, or does not answer, cannot be emptied.
   for (const session of tab.inner.frames)
     await tab
       .within(
@@ -28,7 +28,7 @@ export async function emptySecretFields(tab: Tab): Promise<void> {
       .catch(() => {})
 }
 
-/** The documents that one session has, the outermost first. */
+/** The documents of one session, the outermost first. */
 async function framesOf(session: Pick<Session, 'send'>): Promise<Protocol.Page.Frame[]> {
   const { frameTree } = await session.send('Page.getFrameTree')
   const all = [frameTree]
@@ -43,7 +43,7 @@ async function emptyIn(session: Pick<Session, 'send'>, frames: readonly Protocol
       await noteClosedRoots(session, frame, world)
       await runIn(session, world, 'empty-fields', SECRET)
     }
-    // A frame may be gone; without the page itself there is nothing.
+    // A frame may be gone, but not the page itself.
     await (at === 0 ? empty() : empty().catch(unlessGone))
   }
 }

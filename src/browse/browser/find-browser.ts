@@ -5,13 +5,13 @@ import { AppError } from '../../base/errors.ts'
 import { findProgram } from '../../base/find-program.ts'
 import type { Browser } from './packaged.ts'
 
-/** That there is no browser, and how one gets one. */
+/** Says that there is no browser, and how to get one. */
 export const NO_BROWSER_FOUND =
   'browser not found: npm install @sparticuz/chromium, or set CHROME_BINARY to a Chrome or Chromium'
 
 /**
- * The browser for captures: CHROME_BINARY (a path, or a name that is looked up in PATH), else the packaged one, which
- * is unpacked below DATA_DIR/lib when first needed (as root, into a folder of the account that hooks run as).
+ * Finds the browser for captures: CHROME_BINARY (a path, or a name that is looked up in PATH), else the packaged one,
+ * which is unpacked below DATA_DIR/lib on first use (as root, into a folder of the account that runs hooks).
  * @returns undefined when none is installed. Throws AppError when CHROME_BINARY names nothing that can be run.
  */
 export async function findBrowser(env: Texts): Promise<Browser | undefined> {

@@ -1,2 +1,2 @@
-/** Stands at every element that shows another document: its number in `framesOfPage` (`../script/world.ts`). */
+/** Marks every element that shows another document, with its number in `framesOfPage` (`../script/world.ts`). */
 export const FRAME_MARK = 'data-frame-of-page'

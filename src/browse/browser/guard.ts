@@ -4,18 +4,22 @@ import { lacksSharedMemory } from './shared-memory.ts'
 import type { RunningBrowser } from './start-browser.ts'
 
 const LOOK_MS = 2_000
-/** A process that somebody has stopped may be on its way on. */
+/** A process that looks stopped once may be about to continue. */
 const LOOKS_STOPPED = 2
-/** Looks are counted, not seconds: when this process was frozen as well, it has seen nothing. */
+/** Checks are counted, not seconds: when this process was frozen as well, it has seen nothing. */
 const LOOKS_WITHOUT_ANSWER = 7
 
 /**
- * Looks after a browser. Kills every process of it that takes more memory than `limit` (bytes resident, its shared
- * parts included): a page that wants more crashes its own tab, and not the machine. Kills all of it when one of its
- * processes is frozen, or the browser has not answered for a quarter of a minute: it would keep every page waiting; and
- * when /dev/shm has become full, where one tab after another would crash: the next browser is started without it. Where
- * there is no /proc, frozen ones are not noticed, nor memory.
- * @param said what was killed, in one line
+ * Guards the machine against a browser.
+ * - Kills each of its processes that uses more memory than `limit` (resident bytes, shared parts included): a page that
+ *   wants more crashes its own tab, and not the machine.
+ * - Kills all of it when one of its processes is frozen, or it has not answered for a quarter of a minute: it would
+ *   block every page.
+ * - Kills all of it when /dev/shm has become full, where one tab after another would crash: the next browser starts
+ *   without it.
+ *
+ * Without /proc, frozen processes and memory go unnoticed.
+ * @param said is called with a line about what was killed
  * @returns ends it
  */
 export function guardBrowser(browser: RunningBrowser, limit: number, said: (line: string) => void): () => void {
@@ -57,15 +61,15 @@ export function guardBrowser(browser: RunningBrowser, limit: number, said: (line
   return () => clearInterval(timer)
 }
 
-/** Kills a browser and all of its processes, frozen ones, too. */
+/** Kills a browser and all of its processes, including frozen ones. */
 export function endBrowser({ process: { pid } }: Pick<RunningBrowser, 'process'>): void {
   for (const each of familyOf(pid!)) end(each)
 }
 
-/** In one unit, since they may be close together. */
+/** Always in MB, since the two figures may be close together. */
 const inMb = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MB`
 
-/** A process and all below it. */
+/** A process and all of its descendants. */
 function familyOf(pid: number): number[] {
   const children = read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number)
   return [pid, ...children.flatMap(familyOf)]
@@ -75,14 +79,14 @@ function residentBytes(pid: number): number {
   return Number(read(`/proc/${pid}/statm`).split(' ')[1] ?? 0) * memoryPageBytes()
 }
 
-/** Its state stands behind its name, which may hold anything. */
+/** The state follows the name, which may contain anything. */
 const isStopped = (pid: number) => /^[Tt] /.test(read(`/proc/${pid}/stat`).split(') ').at(-1) ?? '')
 
 function read(file: string): string {
   try {
     return readFileSync(file, 'latin1')
   } catch {
-    return '' // It is gone.
+    return '' // The process is gone.
   }
 }
 
@@ -90,6 +94,6 @@ function end(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It is gone.
+    // The process is gone.
   }
 }

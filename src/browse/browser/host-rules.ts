@@ -2,10 +2,10 @@ import { isIP } from 'node:net'
 import type { AddressFilter } from '../network/address-filter.ts'
 import { METADATA_NAMES } from '../network/private-host.ts'
 
-/** What ends an address of IPv6 that stands for one of IPv4; with Teredo's all bits are inverted. */
+/** How an IPv6 address ends that stands for an IPv4 address; with Teredo, all bits are inverted. */
 const LOWS = ['a9fe:*', '6464:64c8', 'c000:c0', 'a83f:8110']
 const INVERTED = ['5601:????', '9b9b:9b37', '3fff:ff3f', '57c0:7eef']
-/** As Chromium writes the addresses that `machineServiceAt` knows (`?` is one character, or none). */
+/** The addresses that `machineServiceAt` knows, as Chromium writes them (`?` is one character, or none). */
 const ADDRESSES = [
   ...['169.254.*', 'fe8?:*', 'fe9?:*', 'fea?:*', 'feb?:*', 'fd00:ec2:*', 'fd20:ce::254'],
   ...['100.100.100.200', '192.0.0.192', '168.63.129.16'],
@@ -16,9 +16,9 @@ const ADDRESSES = [
 const OPTION = '--host-resolver-rules='
 
 /**
- * The arguments with which a browser finds no host that the filter refuses by its name or address. Where a network is
- * excepted, only its answers tell (`Tab`).
- * @param given the user's arguments, of which the browser takes the last one of a kind: their rules hold, too
+ * The arguments that keep a browser from resolving any host that the filter refuses by its name or address. If a
+ * network is excepted, only the answers tell (`Tab`).
+ * @param given the user's arguments: their rules hold, too, since a browser takes only the last argument of a kind
  */
 export function hostRules(filter: AddressFilter, given: readonly string[]): string[] {
   const { excepted } = filter

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { asset } from '../../base/package-root.ts'
 import type { Scripts } from '../script/scripts.ts'
 
-/** A call of what runs in a page, as an expression. It is bundled: the sources have it from the build, too. */
+/** Calls a bundled page script, as an expression. The build provides the scripts for runs from source, too. */
 export function inPage<N extends keyof Scripts>(name: N, ...given: Parameters<Scripts[N]>): string {
   const call = `return script(${given.map((value) => JSON.stringify(value)).join()})`
   return `(() => {${textOf(name)}\n${call}})()`

@@ -12,20 +12,23 @@ type PageContext = TabContext & { readonly url: string }
 
 /** A browser, and how long a visit in it may take. */
 export interface BrowserPlace {
-  /** Where it is reached; undefined: nobody starts it any more. */
+  /** The address of the browser; undefined: nothing starts one any more. */
   endpoint(): string | undefined
   readonly limitMs: number
 }
 
-/** The part of a time limit that a visit may use: the rest is for what is taken from the page. */
+/** The part of a time limit that a visit may use: the rest is for captures. */
 const SHARE = 0.8
-/** The part of it for which others may have the browser to themselves. */
+/** The part of a time limit for which others may have exclusive use of the browser. */
 const TURN_SHARE = 0.5
-/** By then a visit is over, however long it has waited for the browser: the hook's own time ends soon after. */
+/**
+ * The part of a time limit after which a visit is over, however long it has waited for the browser: the hook's own time
+ * ends soon after.
+ */
 const VISIT_SHARE = 0.9
-/** Who has waited for more of it than this, and could not come to an end in what was left, comes again later. */
+/** A hook that has waited for a larger part of its time than this, and cannot finish in the rest, runs again later. */
 const WAIT_SHARE = 0.3
-/** Of a page that crashes its tab so often, nothing more is to be had. */
+/** A page that crashes its tab this often yields nothing more. */
 const MOST_CRASHES = 4
 
 /** See `../index.ts`. */
@@ -45,7 +48,7 @@ export async function inTab<T>(
       const ended = gone ? 'browser' : 'tab'
       if (!gone && !(error instanceof TabCrashed)) throw error
       if (!gone) crashed.crashes++
-      // What crashed it may be what this hook did: the next one has another tab.
+      // The crash may be due to this hook: the next one gets another tab.
       if (!gone && over.tab && crashed.crashes < MOST_CRASHES && (await wasVisited(visit))) await forgetTab(visit)
       if (over[ended] || signal.aborted || (gone?.isOwnEnd && visit?.wasAlone)) throw error
       over[ended] = true
@@ -66,7 +69,7 @@ const wasVisited = async (visit: TabContext['visit']): Promise<boolean> =>
 async function forgetTab(visit: TabContext['visit']): Promise<void> {
   const before = visit?.tab
   if (visit) visit.tab = undefined
-  if (before) await close(before) // As long as it had its turn, the next one would wait for that.
+  if (before) await close(before) // The next visit would wait while this one keeps its turn.
 }
 
 const close = (opening: Promise<VisitedTab>) => opening.then(({ tab }) => tab.close()).catch(() => {})

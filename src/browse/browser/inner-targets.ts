@@ -1,42 +1,42 @@
 import type { Session } from './cdp.ts'
 
-/** A worker of a page, or a frame of it that has a process of its own. */
+/** A worker of a page, or a frame that has its own process. */
 export interface InnerTarget {
   readonly session: Session
   readonly kind: 'worker' | 'frame'
-  /** Of its script or document, as far as it is known when it begins. */
+  /** The URL of its script or document, if known when it starts. */
   readonly url: string
 }
 
-/** Does something with a target before a script of it runs. */
+/** Prepares a target before any of its scripts runs. */
 type Prepare = (target: InnerTarget) => Promise<void>
 
 /**
- * What a page starts beside its own document, however deep: each waits until it is prepared. A session with the page
- * says nothing of what they do.
+ * The targets that a page starts besides its own document, at any depth: each waits until it is prepared. The page's
+ * session reports nothing about them.
  */
 export class InnerTargets {
   readonly #preparing: Prepare[] = []
-  /** By their sessions. */
+  /** The frames, by their sessions. */
   readonly #frames = new Map<string, Session>()
   readonly #leaving: ((session: Session) => void)[] = []
 
-  /** @param page its session, which must be told ATTACH */
+  /** @param page its session, which must have received ATTACH */
   constructor(page: Session) {
     this.#attach(page)
   }
 
-  /** The frames that are there now. */
+  /** The frames at the moment. */
   get frames(): readonly Session[] {
     return [...this.#frames.values()]
   }
 
-  /** Told of each frame that is gone from its process. */
+  /** Calls `leave` for each frame that has left its process. */
   onLeave(leave: (session: Session) => void): void {
     this.#leaving.push(leave)
   }
 
-  /** From now on this is done with each. */
+  /** Also prepares each target from now on with this function. */
   prepare(prepare: Prepare): void {
     this.#preparing.push(prepare)
   }
@@ -52,7 +52,7 @@ export class InnerTargets {
       const kind = type === 'iframe' ? 'frame' : 'worker'
       if (kind === 'frame') this.#frames.set(sessionId, session)
       this.#attach(session)
-      // In this order, while it waits. It may end meanwhile.
+      // The order matters while the target waits. It may end meanwhile.
       const begun = [
         session.send('Network.enable', {}),
         session.send('Target.setAutoAttach', ATTACH),
@@ -63,7 +63,7 @@ export class InnerTargets {
   }
 }
 
-/** What a tab is told so that these are attached to (`Target.setAutoAttach`). */
+/** The parameters that make a tab attach to these targets (`Target.setAutoAttach`). */
 export const ATTACH = {
   autoAttach: true,
   waitForDebuggerOnStart: true,

@@ -7,13 +7,13 @@ import { type RunningBrowser, startBrowser } from './start-browser.ts'
 
 const FLAGS = [
   '--headless=new',
-  '--log-level=2', // Errors: not what pages say.
+  '--log-level=2', // Errors only, without what pages log.
   '--hide-scrollbars',
   '--mute-audio',
   '--font-render-hinting=none',
   '--force-color-profile=srgb',
   '--disable-gpu',
-  // No window, request, question or file but what a page's visit is about.
+  // No windows, requests, dialogs or files that a page's visit does not need.
   '--block-new-web-contents',
   '--deny-permission-prompts',
   '--disable-background-networking',
@@ -26,25 +26,25 @@ const FLAGS = [
   '--disable-notifications',
   '--disable-sync',
   '--no-pings',
-  // Pages that are not in front work like those that are.
+  // Background pages work like those in front.
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',
   '--disable-renderer-backgrounding',
 ]
 const FEATURES_OFF = 'Translate,MediaRouter,OptimizationHints,PaintHolding'
-/** A page's frames are in one process: it costs one renderer. */
+/** All frames of a page share one process: that costs one renderer. */
 const TOGETHER = [
   '--disable-site-isolation-trials',
   `--disable-features=IsolateOrigins,site-per-process,${FEATURES_OFF}`,
 ]
-/** What a frame of another site is broken into cannot read what a login shows in the page, nor the other way round. */
+/** A frame of another site that is compromised cannot read what a login shows in the page, or the reverse. */
 const APART = ['--site-per-process', `--disable-features=${FEATURES_OFF}`]
 
 /**
  * Launches a browser for captures with a profile in `folder`: see `startBrowser`.
- * @param short a folder with a short path, for this account alone: for our socket and the browser's own
- * @param network arguments that say how it connects
- * @param isIsolated each site has a process of its own
+ * @param short a folder with a short path, for this account alone: for our socket and the browser's
+ * @param network arguments that determine how it connects
+ * @param isIsolated whether each site has its own process
  */
 export async function launchBrowser(
   browser: Browser,
@@ -61,11 +61,11 @@ export async function launchBrowser(
     ...(isIsolated ? APART : TOGETHER),
     ...(flag(env, 'CHECK_SSL_VALIDITY', true) ? [] : ['--ignore-certificate-errors']),
     ...(language === undefined ? [] : [`--lang=${language}`]),
-    // Tabs have it, too, but not what the browser requests by itself.
+    // Tabs set it, too, but it also covers the browser's own requests.
     ...(userAgent === undefined ? [] : [`--user-agent=${userAgent}`]),
     ...list(env, 'CHROME_ARGS_EXTRA', []),
     ...network,
-    '--no-startup-window', // The tab that nobody visits takes 15 MB.
+    '--no-startup-window', // A tab that is never used takes 15 MB.
   ]
   return await startBrowser({ browser, folder, profile: join(folder, 'profile'), short, settings: env, env, args })
 }

@@ -1,21 +1,21 @@
 import type { Cdp, Session } from './cdp.ts'
 import { stay } from './stay.ts'
 
-/** A page that leads on more often does so for ever: it stays where it is. */
+/** A page that navigates more often never stops: it is kept where it is. */
 const MOST_DOCUMENTS = 10
 
 /** The document that a tab shows. */
 export class MainDocument {
-  /** How many the tab has shown, with this one. */
+  /** The number of documents that the tab has shown, including this one. */
   number = 0
   isLoaded = false
-  /** `unreachableUrl`: the page has led there, and nobody answers, so the document is the browser's own. */
+  /** `unreachableUrl`: the page navigated there, and nothing answered, so the document is the browser's error page. */
   shown: { readonly url: string; readonly unreachableUrl?: string } = { url: 'about:blank' }
   readonly #cdp: Cdp
   readonly #target: string
   #staying: Promise<void> | undefined
 
-  /** @param target the tab's, which is its main frame's as well */
+  /** @param target the id of the tab and of its main frame */
   constructor(cdp: Cdp, session: Session, target: string) {
     this.#cdp = cdp
     this.#target = target
@@ -31,13 +31,13 @@ export class MainDocument {
     session.on('Page.loadEventFired', () => {
       this.isLoaded = true
     })
-    // A page that leads to another program while it loads has no load event. The empty tab stops loading, too.
+    // A page that opens another program while it loads has no load event. The empty tab stops loading, too.
     session.on('Page.frameStoppedLoading', ({ frameId }) => {
       if (frameId === target && this.number > 0) this.isLoaded = true
     })
   }
 
-  /** From now on the tab shows this one, so that all that is taken of it is of one. */
+  /** Keeps the tab at this document from now on, so that all captures are of the same one. */
   stay(): Promise<void> {
     this.#staying ??= stay(this.#cdp, this.#target)
     return this.#staying

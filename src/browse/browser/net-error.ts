@@ -1,6 +1,6 @@
 import { AppError } from '../../base/errors.ts'
 
-/** What Chromium's error codes mean, in the words of our own requests (network-errors.ts). */
+/** The meaning of Chromium's error codes, in the words of our own requests (network-errors.ts). */
 const LINES: ReadonlyMap<string, (host: string) => string> = new Map(
   Object.entries({
     CONNECTION_REFUSED: (host) => `connection refused by ${host}`,
@@ -18,7 +18,7 @@ const LINES: ReadonlyMap<string, (host: string) => string> = new Map(
   }),
 )
 const brokenOff = (host: string, code: string) => `connection closed by ${host} before the end of the answer (${code})`
-/** A document of which a part is there. */
+/** For a document that is only partly received. */
 export const explainBrokenOff = (errorText: string, url: string): string =>
   brokenOff(hostOf(url), errorText.replace(/^net::ERR_/, ''))
 const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).host : url)
@@ -31,7 +31,7 @@ const CERTIFICATE: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-/** The reason for a navigation that failed with `errorText` (`net::ERR_...`), in one line that names the host. */
+/** The reason for a navigation that failed with `errorText` (`net::ERR_...`), in one line with the name of the host. */
 export function explainNavigation(errorText: string, url: string): AppError {
   const code = errorText.replace(/^net::ERR_/, '')
   const host = hostOf(url)

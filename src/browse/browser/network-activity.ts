@@ -1,21 +1,21 @@
 import type { Session } from './cdp.ts'
 
-/** A step on the way from the URL that was asked for to the page. */
+/** A step on the way from the requested URL to the page. */
 export interface Redirect {
   readonly from: string
   readonly to: string
   readonly status: number
 }
 
-/** These stay open as long as the page does. */
+/** These stay open as long as the page. */
 const ENDLESS: ReadonlySet<string> = new Set(['WebSocket', 'EventSource', 'Ping', 'Media', 'Prefetch'])
 
-/** A browser follows no more. */
+/** Browsers follow no more. */
 const MOST_REDIRECTS = 20
 
-/** For whom a request is: a frame, and which of its documents. */
+/** The origin of a request: a frame, and which of its documents. */
 interface Asker {
-  /** Through which it was heard of. */
+  /** The session that reported it. */
   readonly session: Session
   readonly frameId: string | undefined
   /** Also the id of the request for that document. */
@@ -23,15 +23,18 @@ interface Asker {
   readonly type: string | undefined
 }
 
-/** What a tab requests: the answer to its main document, the way there, and whether anything is still under way. */
+/**
+ * The network activity of a tab: the answer for its main document, the redirects to it, and whether any request is
+ * open.
+ */
 export class NetworkActivity {
   readonly redirects: Redirect[] = []
-  /** Of the main document. */
+  /** The answer for the main document. */
   answer: { readonly url: string; readonly status: number; readonly type: string } | undefined
-  /** Why the main document is not whole, if it is not: nobody here has stopped it. */
+  /** Why the main document is incomplete, unless we have stopped it. */
   brokenOff: string | undefined
   requests = 0
-  /** Why the last request for a main document failed; undefined when none has. */
+  /** Why the last request for a main document failed; undefined when none did. */
   failure: { readonly url: string; readonly errorText: string } | undefined
   readonly #moved = new Map<string, string>()
   readonly #documents = new Map<string, string>()
@@ -44,12 +47,12 @@ export class NetworkActivity {
     this.hear(session)
   }
 
-  /** What frames of a process that has ended requested is over. */
+  /** Drops the requests of frames whose process has ended. */
   forget(session: Session): void {
     this.#overWhere((asker) => asker.session === session)
   }
 
-  /** Hears of the requests of a session: of the page, or of frames that have a process of their own. */
+  /** Listens to the requests of a session: of the page, or of frames that have their own process. */
   hear(session: Session): void {
     const mainFrame = this.#mainFrame
     session.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request, redirectResponse }) => {
@@ -58,7 +61,7 @@ export class NetworkActivity {
       if (type === 'Document' && frameId === mainFrame) this.#documents.set(requestId, request.url)
       if (type === 'Document' && frameId === mainFrame && redirectResponse)
         this.redirects.push({ from: redirectResponse.url, to: request.url, status: redirectResponse.status })
-      // The end of a worker's own script, which no document loads, is told to nobody.
+      // The end of a worker's own script, which belongs to no document, is never reported.
       if (loaderId !== '' && (type === undefined || !ENDLESS.has(type)))
         this.#open.set(requestId, { session, frameId, loaderId, type })
     })
@@ -77,9 +80,9 @@ export class NetworkActivity {
       this.failure = { url, errorText }
       if (requestId === answered && !canceled) this.brokenOff = errorText
     })
-    // The end of some requests is told to nobody: of a document that was left before it was whole, of what it and its
-    // frames requested (that these are gone is not told, either), of a document that stopped its own loading, and of
-    // style sheets that made another document of it (XSLT). Loading ends after all of them.
+    // The end of some requests is never reported: those of a document that was left before it was complete, and of its
+    // frames (whose removal is not reported, either), of a document that stopped its own loading, and of style sheets
+    // that turned it into another document (XSLT). Loading ends after all of them.
     const shown = new Map<string, string>()
     const parents = new Map<string, string>()
     const isWithin = (frameId: string | undefined, outer: string): boolean => {
@@ -91,7 +94,7 @@ export class NetworkActivity {
       const before = shown.get(id)
       shown.set(id, now)
       this.#overWhere(({ frameId, loaderId }, requestId) => {
-        const isOnItsWay = loaderId === requestId && loaderId !== before // The document after this one.
+        const isOnItsWay = loaderId === requestId && loaderId !== before // The next document.
         return isWithin(frameId, id) || (frameId === id && loaderId !== now && !isOnItsWay)
       })
     })
@@ -106,12 +109,12 @@ export class NetworkActivity {
     session.on('Page.frameDetached', (gone) => this.#overWhere(({ frameId }) => frameId === gone.frameId))
   }
 
-  /** How long no request has been under way, in milliseconds; 0 while one is. */
+  /** For how long no request has been open, in milliseconds; 0 while one is. */
   get quietMs(): number {
     return this.#open.size > 0 ? 0 : performance.now() - this.#quietSince
   }
 
-  /** Where a file came from in the end. */
+  /** The final URL of a file, after redirects. */
   locationOf(url: string): string {
     let location = url
     for (let steps = 0; steps < MOST_REDIRECTS; steps++) location = this.#moved.get(location) ?? location

@@ -3,15 +3,15 @@ import { join } from 'node:path'
 
 export const SQLITE = 'libsqlite3.so.0'
 
-/** Where systems have it. */
+/** Where systems keep it. */
 const PLACES = '/lib /usr/lib /usr/local/lib /lib64 /usr/lib64 /lib/x86_64-linux-gnu /usr/lib/x86_64-linux-gnu'.split(
   ' ',
 )
 
-/** Does this system have SQLite? */
+/** Whether this system has SQLite. */
 export const hasSqlite = (): boolean => PLACES.some((place) => existsSync(join(place, SQLITE)))
 
-/** What NSS calls; all but OPEN answer with nothing. */
+/** The functions that NSS calls; all but OPEN return 0. */
 const FUNCTIONS = [
   ...'bind_blob bind_int bind_text busy_timeout close column_blob column_bytes column_count column_int'.split(' '),
   ...'column_name column_text exec file_control finalize free mprintf prepare_v2 reset step'.split(' '),
@@ -26,18 +26,19 @@ const NOTHING = [0x31, 0xc0, 0xc3]
 const CANNOT_OPEN = [0xb8, 14, 0, 0, 0, 0xc3]
 
 /**
- * A SQLite that opens no database, as a shared library. The packaged browser's NSS is linked with SQLite, which a bare
- * system lacks: without it, the first page behind TLS would end the browser. NSS uses it for an account's own
- * certificates alone, and does without when they cannot be opened (ELF gABI; x86-64, as the packaged browser).
+ * Builds a SQLite that opens no database, as a shared library. The packaged browser's NSS is linked with SQLite, which
+ * a bare system lacks: without it, the first page over TLS would end the browser. NSS uses it only for an account's own
+ * certificates, and works without them (ELF gABI; x86-64, like the packaged browser).
  *
- * Looked for in vain: a package of npm that carries the library (the addons with SQLite in them export nothing of it),
- * a flag (Chromium ends itself when NSS does not load), an entry to change (NSS is bound as a whole when it is loaded).
+ * No alternative was found: no npm package carries the library (the addons with SQLite in them export nothing of it),
+ * no flag helps (Chromium exits when NSS does not load), and no entry can be changed (NSS is bound as a whole when it
+ * is loaded).
  */
 export function withoutSqlite(): Buffer {
   const names = [SQLITE, ...FUNCTIONS, OPEN, VARIABLE]
   const strings = Buffer.from(`\0${names.join('\0')}\0`)
   const nameAt = (name: string) => strings.indexOf(`\0${name}\0`) + 1
-  const symbols = names.length // The first is none; SQLITE is the library's own name.
+  const symbols = names.length // The null symbol comes first; SQLITE is the library's own name.
   const hashAt = HEADERS
   const symbolsAt = hashAt + (4 * (3 + symbols) + 7) - ((4 * (3 + symbols) + 7) % 8)
   const stringsAt = symbolsAt + 24 * symbols
@@ -62,14 +63,14 @@ export function withoutSqlite(): Buffer {
   file.writeUInt16LE(3, 16) // ET_DYN
   file.writeUInt16LE(62, 18) // EM_X86_64
   file.writeUInt32LE(1, 20)
-  longs(32, 64) // Where the program headers are.
+  longs(32, 64) // The offset of the program headers.
   for (const [index, value] of [64, 56, 4, 64].entries()) file.writeUInt16LE(value, 52 + 2 * index)
   const size = file.length - PAGE
   const segments = [
-    [1, 5, 0, 0, 0, codeEnd, codeEnd, PAGE], // PT_LOAD, to be read and run
-    [1, 6, PAGE, PAGE, PAGE, size, size, PAGE], // PT_LOAD, to be written
+    [1, 5, 0, 0, 0, codeEnd, codeEnd, PAGE], // PT_LOAD, readable and executable
+    [1, 6, PAGE, PAGE, PAGE, size, size, PAGE], // PT_LOAD, writable
     [2, 6, PAGE, PAGE, PAGE, 16 * dynamic.length, 16 * dynamic.length, 8], // PT_DYNAMIC
-    [0x6474e551, 6, 0, 0, 0, 0, 0, 16], // PT_GNU_STACK: not to be run
+    [0x6474e551, 6, 0, 0, 0, 0, 0, 16], // PT_GNU_STACK, not executable
   ]
   for (const [index, [type = 0, flags = 0, ...rest]] of segments.entries()) {
     file.writeUInt32LE(type, 64 + 56 * index)

@@ -5,28 +5,28 @@ import { personaSetup } from './persona.ts'
 import { Tab } from './tab.ts'
 import { ALONE } from './turns.ts'
 
-/** A crashed browser is back within a moment, on a busy machine as soon as one starts at all (start-browser.ts). */
+/** A crashed browser is back within a moment, on a busy machine as soon as any program starts (start-browser.ts). */
 const RESTART_MS = 30_000
 const LOOK_MS = 200
-/** Whoever asks has no time left by then. */
+/** Callers have no time left by then. */
 const TURN_MS = 60_000
 
-/** Who opens one. */
+/** The caller that opens a tab. */
 export interface TabContext extends Pick<RequestContext, 'env' | 'signal' | 'visit'> {
   log(line: string): void
 }
 
-/** How a browser is reached. */
+/** How to reach a browser. */
 export interface Place {
-  /** Undefined: nobody starts it any more. */
+  /** Undefined: nothing starts one any more. */
   endpoint(): string | undefined
-  /** With no other page in it. */
+  /** Without any other page in it. */
   readonly isAlone?: boolean
-  /** For how long others may have it for themselves. */
+  /** For how long others may have exclusive use of it. */
   readonly turnMs?: number
 }
 
-/** Waits for a browser that is being started again, and for one that others have for themselves. */
+/** Waits for a browser that is being restarted, or that others use exclusively. */
 export async function openTab(
   context: TabContext,
   { endpoint, isAlone = false, turnMs = TURN_MS }: Place,

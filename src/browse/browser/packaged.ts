@@ -21,20 +21,24 @@ import { hasSqlite, SQLITE, withoutSqlite } from './no-sqlite.ts'
 const PACKAGE = '@sparticuz/chromium'
 const FONTS = 'fonts.conf'
 const NO_SQLITE = 'no-sqlite'
-/** What the package brings, and where it goes: libraries that a bare system lacks, fonts, and a software renderer. */
+/**
+ * The archives in the package, and their folders: libraries that a bare system lacks, fonts, and a software renderer.
+ */
 const ARCHIVES = { 'al2023.tar.br': 'al2023', 'fonts.tar.br': 'fonts', 'swiftshader.tar.br': '.' }
 
 /** A browser that can be started. */
 export interface Browser {
   /** Absolute path. */
   readonly program: string
-  /** Of the packaged browser. */
+  /** Known for the packaged browser. */
   readonly version?: string
   /** What its process needs in its environment. */
   readonly env: Readonly<Record<string, string>>
 }
 
-/** The browser that comes as an npm package, packed: its version and files; undefined: the package is not installed. */
+/**
+ * The browser that comes as a compressed npm package: its version and files; undefined: the package is not installed.
+ */
 export function packagedBrowser(): { readonly version: string; readonly files: string } | undefined {
   try {
     const main = createRequire(import.meta.url).resolve(PACKAGE)
@@ -47,8 +51,8 @@ export function packagedBrowser(): { readonly version: string; readonly files: s
 }
 
 /**
- * Unpacks the packaged browser into a folder of its version below `folder` (about 210 MB), once: whoever comes
- * meanwhile waits, and what is there is whole. Throws the file system's error.
+ * Unpacks the packaged browser (about 210 MB) once, into a folder named after its version below `folder`: concurrent
+ * callers wait, and the folder is always complete. Throws the file system's error.
  * @returns undefined when the package is not installed
  */
 export async function unpackBrowser(folder: string): Promise<Browser | undefined> {
@@ -62,7 +66,7 @@ export async function unpackBrowser(folder: string): Promise<Browser | undefined
     try {
       await lock.exclusive(5 * 60_000)
       if (!existsSync(home)) await unpack(packaged.files, home)
-      else if (!existsSync(join(home, NO_SQLITE))) await addLibrary(home) // An earlier version has unpacked it.
+      else if (!existsSync(join(home, NO_SQLITE))) await addLibrary(home) // Unpacked by an earlier version.
     } finally {
       lock.release()
     }
@@ -74,7 +78,7 @@ export async function unpackBrowser(folder: string): Promise<Browser | undefined
   }
 }
 
-/** The system's fonts, if it has any, and those of the package, which a bare system needs. */
+/** Adds the fonts of the package, which a bare system needs, to the system's own. */
 function fontsConfiguration(home: string): string {
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
@@ -90,19 +94,19 @@ function fontsConfiguration(home: string): string {
 
 async function unpack(files: string, home: string): Promise<void> {
   const part = `${home}.part`
-  rmSync(part, { recursive: true, force: true }) // Of an unpacking that was killed.
+  rmSync(part, { recursive: true, force: true }) // Left by a killed process.
   mkdirSync(part)
   const whole = (name: string) => [createReadStream(join(files, name)), createBrotliDecompress()] as const
   await pipeline(...whole('chromium.br'), createWriteStream(join(part, 'chromium'), { mode: 0o755 }))
   for (const [name, folder] of Object.entries(ARCHIVES)) await pipeline(...whole(name), extract(join(part, folder)))
   writeFileSync(join(part, FONTS), fontsConfiguration(home))
   await addLibrary(part)
-  // What has its name is whole, after a power cut, too.
+  // Whatever has its final name is complete, even after a power cut.
   await flush(['.', ...readdirSync(part, { recursive: true, encoding: 'utf8' })].map((path) => join(part, path)))
   renameSync(part, home)
 }
 
-/** Puts a SQLite that opens nothing beside the browser, whole or not at all. */
+/** Puts a SQLite that opens nothing beside the browser, atomically. */
 async function addLibrary(home: string): Promise<void> {
   const part = join(home, `${NO_SQLITE}.part`)
   rmSync(part, { recursive: true, force: true })

@@ -11,14 +11,14 @@ import { runIn, worldOf } from './worlds.ts'
 
 /** A file that the page shows. */
 export interface PageFile {
-  /** Where it came from, after redirects. */
+  /** Its final URL, after redirects. */
   readonly url: string
   /** Media type, lower case. */
   readonly type: string
   readonly body: Buffer
 }
 
-/** A frame's document, and what its elements with FRAME_MARK show, by their numbers. */
+/** A frame's document, and the documents in its elements with FRAME_MARK, by number. */
 export interface PageFrame extends Pick<FrameHtml, 'html' | 'base'> {
   readonly frames: ReadonlyMap<string, PageFrame>
 }
@@ -27,14 +27,14 @@ export interface PageFrame extends Pick<FrameHtml, 'html' | 'base'> {
 export interface PageParts {
   readonly page: PageFrame
   readonly files: ReadonlyMap<string, PageFile>
-  /** Files that were too large. */
+  /** The number of files that were too large. */
   readonly leftOut: number
 }
 
 type Tree = Protocol.Page.FrameResourceTree
-/** Who speaks to a frame. */
+/** The connection to a frame. */
 type Via = Pick<Session, 'send'>
-/** Those that are there, by their ids. */
+/** The frames of a page, by id. */
 type Frames = ReadonlyMap<string, { readonly via: Via; readonly frame: Protocol.Page.Frame }>
 
 interface Listed {
@@ -42,18 +42,18 @@ interface Listed {
   readonly url: string
   readonly type: string
   readonly isFont: boolean
-  /** Bytes, as far as it is known. */
+  /** Bytes, if known. */
   readonly size: number
 }
 
 const KINDS: ReadonlySet<Protocol.Network.ResourceType> = new Set(['Image', 'Stylesheet', 'Font', 'Document', 'Other'])
-/** Bytes of one file: it comes as one text of four thirds its size, for which a hook's memory must do. */
+/** Bytes of one file: it arrives as one text of four thirds its size, which must fit into a hook's memory. */
 export const MAX_FILE = 16 * 1024 * 1024
 
 /**
- * What a tab shows: the documents of its frames, and the files in them that the browser still has; nothing but a font
- * that may not be cached is requested again. Files beyond `maxBytes` in all are left out. Throws AppError when the page
- * does not answer.
+ * The parts of what a tab shows: the documents of its frames, and the files in them that the browser still has; only a
+ * font that may not be cached is requested again. Files beyond `maxBytes` in total are left out. Throws AppError when
+ * the page does not answer.
  */
 export async function partsOf(tab: Tab, maxBytes: number): Promise<PageParts> {
   const trees = await treesOf(tab)
@@ -65,13 +65,13 @@ export async function partsOf(tab: Tab, maxBytes: number): Promise<PageParts> {
   return { page: page!, files, leftOut }
 }
 
-/** About how many bytes the files of a page have: as much as the browser knows. */
+/** The approximate size of a page's files in bytes, as far as the browser knows. */
 export async function sizeOf(tab: Tab): Promise<number> {
   const listed = (await treesOf(tab)).flatMap(({ tree }) => [...listedIn(tree)])
   return listed.reduce((sum, { size }) => sum + size, 0)
 }
 
-/** The page's own documents, and those of frames that have processes of their own. */
+/** The frame trees of the page itself, and of frames that have their own processes. */
 async function treesOf(tab: Tab): Promise<{ via: Via; tree: Tree }[]> {
   const inner = tab.inner.frames.map(async (session) => {
     const via = patient(tab, session)
@@ -82,7 +82,7 @@ async function treesOf(tab: Tab): Promise<{ via: Via; tree: Tree }[]> {
   return [{ via: tab, tree: frameTree }, ...(await Promise.all(inner)).flat()]
 }
 
-/** Speaks to a frame, but not for ever: it may be busy with itself while the page is not. */
+/** Sends commands to a frame with a time limit: it may be busy while the page is not. */
 function patient(tab: Tab, session: Session): Via {
   return {
     send: async (method, ...params) => {
@@ -161,10 +161,10 @@ function* framesIn({ frame, childFrames }: Tree): Generator<Protocol.Page.Frame,
   for (const child of childFrames ?? []) yield* framesIn(child)
 }
 
-/** The files that a frame and those in it show. */
+/** The files that a frame and the frames in it show. */
 function* listedIn({ frame, resources, childFrames }: Tree): Generator<Listed, void> {
   const frameId = frame.id
-  // An element may show a picture as if it were a document.
+  // An element may show an image as if it were a document.
   if (frame.parentId !== undefined && frame.mimeType.startsWith('image/'))
     yield { frameId, url: frame.url, type: frame.mimeType, isFont: false, size: 0 }
   for (const { url, type, mimeType, contentSize = 0, failed, canceled } of resources)

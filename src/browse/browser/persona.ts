@@ -9,8 +9,8 @@ import { languagesIn } from './languages.ts'
 import type { TabSetup } from './tab-setup.ts'
 
 /**
- * How the persona of a page makes a tab its own: cookies and storage in the tab's context, headers to their hosts,
- * language and time zone. A cookie that the browser refuses is said, and left out.
+ * Prepares a tab for the persona of a page: cookies and storage in the tab's context, headers for their hosts, language
+ * and time zone. A cookie that the browser refuses is logged, and left out.
  */
 export async function personaSetup(
   context: Pick<RequestContext, 'env' | 'visit'> & { log(line: string): void },
@@ -18,8 +18,8 @@ export async function personaSetup(
   const { cookies, headers, origins } = await credentialsFor(context)
   const [language] = languagesIn(context.env['CHROME_LANGUAGE'])
   const timezoneId = text(context.env, 'CHROME_TIMEZONE')
-  // In a world of its own no page can read what fills its storage. All is sent at once: a
-  // frame with a process of its own waits for what was sent when it began.
+  // In a separate world no page script can read what fills its storage. All commands are sent at once: a frame with its
+  // own process waits for those that were sent when it started.
   const dressed = ({ send }: Session) =>
     Promise.all([
       origins.length > 0 &&
@@ -34,7 +34,7 @@ export async function personaSetup(
     const refused = await setCookies(cdp, cookies, tab.context)
     for (const { name, domain } of refused) context.log(`the browser refuses the cookie ${name} of ${domain}`)
     if (headers.size > 0) {
-      // In a conversation of its own: others may look at the page's requests, too.
+      // In a separate session: others may intercept the page's requests, too.
       const { sessionId } = await cdp.send('Target.attachToTarget', { targetId: tab.target, flatten: true })
       await sendHeaders(cdp.session(sessionId), headers)
     }
@@ -45,7 +45,7 @@ export async function personaSetup(
   }
 }
 
-/** Gives cookies to a context, or to the browser's own. @returns those that it does not take */
+/** Adds cookies to a context, or to the browser's default one. @returns those that it refuses */
 export async function setCookies(cdp: Cdp, cookies: readonly Cookie[], context?: string): Promise<Cookie[]> {
   const all = cookies.filter((cookie) => !isExpired(cookie))
   const set = async (some: readonly Cookie[]) => {
@@ -58,7 +58,7 @@ export async function setCookies(cdp: Cdp, cookies: readonly Cookie[], context?:
     return []
   } catch (error) {
     if (error instanceof BrowserGone) throw error
-    // One that is refused keeps all others out.
+    // In one call, a refused cookie would keep all others out.
     const taken = await Promise.all(
       all.map((cookie) =>
         set([cookie]).then(
@@ -74,23 +74,23 @@ export async function setCookies(cdp: Cdp, cookies: readonly Cookie[], context?:
 function cookieParam({ name, value, domain, hostOnly, path, secure, httpOnly, expires, sameSite }: Cookie) {
   return {
     ...{ name, value, path, secure, httpOnly },
-    // A cookie without a domain is for the host of its URL alone.
+    // A cookie without a domain applies only to the host of its URL.
     ...(hostOnly ? { url: `${secure ? 'https' : 'http'}://${domain}${path}` } : { domain: `.${domain}` }),
     ...(expires !== undefined && { expires }),
     ...(sameSite !== undefined && { sameSite }),
   }
 }
 
-/** Adds headers to the requests that go to their hosts. A redirect to another host takes none of them along. */
+/** Adds headers to the requests to their hosts. A redirect to another host takes none of them along. */
 async function sendHeaders(session: Session, headers: HostHeaders): Promise<void> {
-  // What a redirect took along, and not what the page itself sends under such a name.
+  // Headers that a redirect took along, but not those that the page itself sends under such a name.
   const ours = new Set([...headers.values()].flatMap((fields) => Object.entries(fields).map(String)))
   session.on('Fetch.requestPaused', ({ requestId, request }) => {
     const own = Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value] as const)
     const rest = own.filter((header) => !ours.has(String(header)))
     const all = { ...Object.fromEntries(rest), ...headersFor(headers, new URL(request.url)) }
     const given = Object.entries(all).map(([name, value]) => ({ name, value }))
-    session.send('Fetch.continueRequest', { requestId, headers: given }).catch(() => {}) // It is not wanted any more.
+    session.send('Fetch.continueRequest', { requestId, headers: given }).catch(() => {}) // It has been cancelled.
   })
   await session.send('Fetch.enable', { patterns: [{ urlPattern: 'http*' }] })
 }

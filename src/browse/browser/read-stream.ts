@@ -1,6 +1,6 @@
 import type { Session } from './cdp.ts'
 
-/** What the browser hands out in pieces, to its end. */
+/** Reads a stream of the browser to its end. */
 export async function* readStream(session: Pick<Session, 'send'>, handle: string): AsyncGenerator<Buffer, void> {
   while (true) {
     const { data, base64Encoded, eof } = await session.send('IO.read', { handle, size: 1024 * 1024 })

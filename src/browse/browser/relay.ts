@@ -13,11 +13,11 @@ export interface Pipe {
 
 interface Client {
   readonly socket: WebSocket
-  /** Its own session with the browser as a whole, which holds what it makes. */
+  /** Its own session with the whole browser, which owns what it creates. */
   readonly session: string
 }
 
-/** What takes the answer to a command: the message, and where it goes on after its id. */
+/** Receives the answer to a command: the message, and the offset after its id. */
 type Taker = (message: Buffer, from: number) => void
 
 // Chromium writes the id of an answer first, and the session of any message last.
@@ -27,19 +27,19 @@ const ENDS_BYTES = 64
 const ATTACHED = '{"method":"Target.attachedToTarget"'
 const DETACHED = '{"method":"Target.detachedFromTarget"'
 const CRASHED = '{"method":"Inspector.targetCrashed"'
-/** A tab whose process has been killed crashes by then. */
+/** A tab whose process has been killed crashes within this time. */
 const CRASH_MS = 5_000
-/** More than the largest answers: a client that leaves so much unread has stopped. */
+/** Larger than any answer: a client that leaves this much unread has stopped. */
 const MOST_UNREAD_BYTES = 1024 ** 3
 
 /**
- * Lets many clients speak to one browser through a socket that only this account can open: Chromium itself has a pipe,
- * for one client, or a port, which other accounts can open, too. Each client speaks the DevTools protocol (flat
- * sessions) as if it were alone; at ALONE it is, and its commands wait until it may be. What it has made ends with its
- * connection, as far as it is `disposeOnDetach`.
+ * Lets many clients share one browser through a socket that only this account can open: Chromium itself has a pipe, for
+ * one client, or a port, which other accounts can open, too. Each client speaks the DevTools protocol (flat sessions)
+ * as if it were alone; at ALONE it is, and its commands wait for their turn. What it has created ends with its
+ * connection, if it is `disposeOnDetach`.
  */
 export class Relay {
-  /** Where the protocol is spoken, for a WebSocket client: `ws+unix:PATH:/`. */
+  /** The address of the protocol, for a WebSocket client: `ws+unix:PATH:/`. */
   readonly endpoint: string
   readonly #server: Server
   readonly #sockets: WebSocketServer
@@ -55,9 +55,9 @@ export class Relay {
     this.#pipe = pipe
     this.#server = createServer((_request, response) => response.writeHead(426).end())
     this.#sockets = new WebSocketServer({ server: this.#server, maxPayload: MOST_UNREAD_BYTES })
-    this.#sockets.on('error', () => {}) // That of the server, which `open` throws.
+    this.#sockets.on('error', () => {}) // The error of the server, which `open` throws.
     this.#sockets.on('connection', (socket, { url }) => void this.#welcome(socket, url === `/${ALONE}`))
-    pipe.toBrowser.on('error', () => {}) // Its end follows.
+    pipe.toBrowser.on('error', () => {}) // 'close' follows.
     pipe.fromBrowser.on('error', () => {}).on('data', (piece: Buffer) => this.#read(piece))
   }
 
@@ -70,18 +70,18 @@ export class Relay {
     return relay
   }
 
-  /** Resolves when the browser answers a trivial question; never, when it does not. */
+  /** Resolves when the browser answers a trivial command; never if it does not. */
   async answer(): Promise<void> {
     await this.#ask('Browser.getVersion')
   }
 
-  /** Ends all conversations, because the browser ends. @param why in a few words, for the other sides */
+  /** Closes all connections, because the browser is ending. @param why in a few words, for the clients */
   close(why = ''): void {
     for (const socket of this.#sockets.clients) socket.close(ENDED, why)
     this.#server.close()
   }
 
-  /** The process of a tab is being killed, in a few words why: its client is told with the tab's end. */
+  /** Notes in a few words why the process of a tab is being killed: its client learns it when the tab ends. */
   explain(why: string): void {
     this.#killed = { why, at: performance.now() }
   }
@@ -109,7 +109,7 @@ export class Relay {
     for (const data of early) take(data)
   }
 
-  /** A command of a client, under an id of ours, and in its own session. */
+  /** Passes on a command of a client, with our own id, in the client's session. */
   #pass(client: Client, data: Buffer): void {
     let command: { readonly id: number; readonly sessionId?: string }
     try {
@@ -171,7 +171,7 @@ export class Relay {
     return killed && performance.now() - killed.at < CRASH_MS ? killed.why : undefined
   }
 
-  /** @param parts the message as its client shall see it, but for its own session, of which it knows nothing */
+  /** @param parts the message for its client, without the client's own session, which it does not know */
   #send({ socket, session }: Client, parts: readonly Buffer[], message: Buffer): void {
     if (socket.bufferedAmount > MOST_UNREAD_BYTES) {
       socket.terminate()
@@ -187,14 +187,14 @@ export class Relay {
 const TAIL_BYTES = ',"sessionId":""}'.length
 const CLOSING = Buffer.from('}')
 
-/** An event with its reason in its parameters. */
+/** Adds the reason to the parameters of an event. */
 const saying = (why: string, message: Buffer): Buffer =>
   Buffer.from(JSON.stringify({ ...(JSON.parse(String(message)) as object), params: { why } }))
 
-/** In which session a message was sent. */
+/** The session that a message was sent in. */
 const sessionOf = (message: Buffer) =>
   SESSION.exec(message.toString('latin1', Math.max(0, message.length - ENDS_BYTES)))?.[1]
 
-/** Of which session an event tells. */
+/** The session that an event is about. */
 const sessionIn = (message: Buffer) =>
   (JSON.parse(String(message)) as { readonly params: { readonly sessionId: string } }).params.sessionId

@@ -9,22 +9,22 @@ export interface Showing {
   readonly presses: boolean
 }
 
-/** Frames of a page that are shown all of; more are advertisements. */
+/** The most frames of a page that are scrolled and expanded; further ones are advertisements. */
 const MAX_FRAMES = 20
-/** How much longer a frame may take than it was told. */
+/** How much longer than its limit a frame may take. */
 const LATE_MS = 500
 
 /**
- * Has a loaded page and its frames show all that they have, in at most `ms` milliseconds each: see
- * `../script/settle.ts`. Throws AppError when its document is gone meanwhile.
- * @param how `hides` what covers it; `presses` buttons
+ * Makes a loaded page and its frames show all that they have, in at most `ms` milliseconds each: see
+ * `../script/settle.ts`. Throws AppError when the document has been replaced meanwhile.
+ * @param how `hides` overlays; `presses` buttons
  * @returns selectors of the overlays that were hidden
  */
 export async function showAll(tab: Tab, ms: number, { hides, presses }: Showing): Promise<readonly string[]> {
   const { session } = tab
   const [page, ...others] = await framesOf(session)
   if (!page) return []
-  // Those that have processes of their own.
+  // Frames that have their own processes.
   const inner = tab.inner.frames.map((frame) => tab.within(framesOf(frame), ANSWER_MS).catch(unlessGone))
   const frames = [...others, ...(await Promise.all(inner)).flatMap((some) => some ?? [])].slice(0, MAX_FRAMES - 1)
   const world = await worldOf(session, page.frame.id)
@@ -32,7 +32,7 @@ export async function showAll(tab: Tab, ms: number, { hides, presses }: Showing)
   await hide() // A lock on scrolling must not be in the way, and some banners come late.
   const settle = async ({ session, frame }: Placed) =>
     await runIn(session, await worldOf(session, frame.id), 'settle', ms, presses)
-  // One that is busy with itself does not keep the page waiting.
+  // A busy frame does not block the page.
   const inFrame = async (placed: Placed) => await tab.within(settle(placed), ms + LATE_MS)
   await Promise.all([
     runIn(session, world, 'settle', ms, presses),
@@ -41,7 +41,7 @@ export async function showAll(tab: Tab, ms: number, { hides, presses }: Showing)
   return await hide()
 }
 
-/** A frame, and who speaks to it. */
+/** A frame, and the connection to it. */
 interface Placed {
   readonly session: Session
   readonly frame: Protocol.Page.Frame

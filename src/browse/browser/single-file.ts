@@ -21,7 +21,7 @@ import { DataUrls } from './data-urls.ts'
 import { FRAME_MARK } from './frame-mark.ts'
 import type { PageFile, PageFrame, PageParts } from './page-parts.ts'
 
-/** Nothing is requested, and nothing runs, when the file is opened. */
+/** Opening the file requests nothing, and runs nothing. */
 const POLICY = [
   "default-src 'none'",
   'img-src data:',
@@ -32,20 +32,20 @@ const POLICY = [
   "form-action 'none'",
   "base-uri 'none'",
 ].join('; ')
-/** The head of each document begins with it: what a page wrote stands behind it, wherever it stood. */
+/** Begins the head of each document: everything that the page wrote comes after it. */
 const HEAD = `<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <meta name="referrer" content="no-referrer">`
-/** What may show another document. */
+/** Elements that may show another document. */
 const FRAMING: ReadonlySet<string> = new Set(['iframe', 'frame', 'object', 'embed'])
-/** Frames in frames in frames ... */
+/** For frames in frames in frames ... */
 const MAX_DEPTH = 8
-/** A data URL, and what is in it. */
+/** A data URL, and its parts. */
 const DATA_URL = /^data:([^,]*?)(;\s*base64\s*)?,(.*)$/is
 
 /**
- * One HTML file, in pieces, of what a page shows: pictures, styles, fonts and frames become part of it, whatever would
- * run or be requested is left out, links stay. Shadow roots open as declarative ones. Throws AppError for a page that
- * no tree can be made of.
+ * Writes a page as one HTML file, in pieces: pictures, styles, fonts and frames become part of it, whatever would run
+ * or send requests is left out, and links stay. Shadow roots become declarative ones, which are open. Throws AppError
+ * for a page that cannot be parsed.
  * @param url of the page, noted in a comment
  */
 export function* singleFile({ page, files }: PageParts, url: string): Generator<string, void> {
@@ -76,7 +76,7 @@ class Inliner {
     const drawings = new Map<PageFile, Element[]>()
     const place = { frame, depth, drawings, shown: new Set<string>() }
     for (const element of elementsIn(tree)) this.#element(element, place)
-    // The drawings that `use` elements show parts of.
+    // The drawings that `use` elements take parts from.
     const body = elementIn(elementIn(tree, 'html')!, 'body')
     for (const drawing of drawings.values()) for (const one of drawing) body?.childNodes.push(one)
     const { doctype, html, head, body: text } = settled(tree, this.#within)
@@ -96,19 +96,19 @@ class Inliner {
     this.#choice(element)
   }
 
-  /** A picture that was not loaded is not loaded later, either. */
+  /** A picture that was not loaded will not be loaded later, either. */
   #embed(element: Element, key: string): void {
     const value = attribute(element, key)
     if (value !== undefined && !value.startsWith('#')) setAttribute(element, key, this.#shown(value) ?? NOWHERE)
   }
 
-  /** One picture is there: the one that the browser chose. */
+  /** Only one picture is in the file: the one that the browser chose. */
   #choice(element: Element): void {
     const [url, descriptor = '1x'] = attribute(element, 'srcset')?.split(' ') ?? []
     if (url !== undefined) setAttribute(element, 'srcset', `${this.#shown(url) ?? NOWHERE} ${descriptor}`)
   }
 
-  /** Browsers take parts of a drawing from the page itself, and from no data URL. */
+  /** Browsers accept parts of a drawing from the page itself, but not from a data URL. */
   #use(element: Element, key: string, of: Place): void {
     const { drawings, frame } = of
     const [url = '', id] = attribute(element, key)?.split('#') ?? []
@@ -140,7 +140,7 @@ class Inliner {
     }
   }
 
-  /** What an element shows of its own: a document, else a picture. */
+  /** Embeds what an element shows: a document, else a picture. */
   #frame(element: Element, { frame, depth, shown }: Place): void {
     const url = attribute(element, 'data') ?? attribute(element, 'src') ?? ''
     const number = attribute(element, FRAME_MARK) ?? ''
@@ -154,13 +154,13 @@ class Inliner {
     } else if (inner && depth < MAX_DEPTH) {
       const isUrl = element.tagName === 'frame'
       rename(element, isUrl ? 'frame' : 'iframe')
-      // A frame of which no tree can be made is empty: the page around it is kept.
+      // A frame that cannot be parsed becomes empty: the page around it is kept.
       const text = unlessRefused(() => this.document(inner, depth + 1))
       if (text !== undefined) setAttribute(element, isUrl ? 'src' : 'srcdoc', this.#urls.addDocument(text, isUrl))
     }
   }
 
-  /** The text of a style sheet; undefined when it is not there. */
+  /** The text of a style sheet; undefined when it is missing. */
   #sheet(url: string): string | undefined {
     const file = this.#files.get(url)
     if (file) return this.#css(file.body.toString(), file.url)
@@ -170,14 +170,14 @@ class Inliner {
     return this.#css(isBase64 ? Buffer.from(plain, 'base64').toString() : plain, url)
   }
 
-  /** A style sheet with what it refers to inside; its own imports, too. */
+  /** A style sheet with everything that it refers to embedded, imports included. */
   #css(text: string, base: string): string {
     const css = inertCss(text, (address, isSheet) => {
       if (address.startsWith('#')) return address
       const url = URL.parse(address, base)?.href ?? ''
       return (isSheet ? this.#imported(url) : this.#shown(url)) ?? NOWHERE
     })
-    const defined = css.replaceAll(':not(:defined)', ':not(*)') // No script defines its elements any more.
+    const defined = css.replaceAll(':not(:defined)', ':not(*)') // No script will define its elements.
     this.#within.inertCss.add(defined)
     return defined
   }
@@ -187,7 +187,7 @@ class Inliner {
     const key = this.#files.get(url) ?? url
     const known = this.#data.get(key)
     if (known !== undefined) return known
-    this.#data.set(key, NOWHERE) // Sheets that import each other end here.
+    this.#data.set(key, NOWHERE) // Ends circular imports.
     const text = this.#sheet(url)
     if (text === undefined) return undefined
     const mark = this.#urls.add({ type: 'text/css;charset=utf-8', text })
@@ -195,7 +195,7 @@ class Inliner {
     return mark
   }
 
-  /** What stands for a URL; undefined when its file is not there. A part of a drawing is named behind it. */
+  /** The mark for a URL, with its fragment; undefined when its file is missing. */
   #shown(url: string): string | undefined {
     if (this.#urls.isShown(url)) return url
     if (/^data:/i.test(url)) return this.#given(url)
@@ -205,7 +205,7 @@ class Inliner {
     return this.#dataUrl(file) + (part && file.type === 'image/svg+xml' ? `#${encodeURIComponent(part)}` : '')
   }
 
-  /** A data URL of the page's own. */
+  /** The mark for one of the page's own data URLs. */
   #given(url: string): string | undefined {
     const [, type = ''] = DATA_URL.exec(url) ?? []
     if (isPage(type.trim().toLowerCase())) return undefined
@@ -225,17 +225,17 @@ class Inliner {
   }
 }
 
-/** Where an element stands. */
+/** The surroundings of an element. */
 interface Place {
   readonly frame: PageFrame
   readonly depth: number
-  /** Files of its document that `use` elements show parts of. */
+  /** Files that `use` elements of its document take parts from. */
   readonly drawings: Map<PageFile, Element[]>
-  /** The numbers of its frames that were met: each stands at one element. */
+  /** The numbers of the frames met so far: each belongs to one element. */
   readonly shown: Set<string>
 }
 
-/** Would a browser show it as a page? A drawing is a picture, too: as one it runs and loads nothing. */
+/** Whether a browser would show it as a page. A drawing can also be a picture, which runs and loads nothing. */
 const isPage = (type: string) => /^(?:text\/(?:html|xml)|application\/(?:xml|xhtml\+xml)|multipart\/)/.test(type)
 
 const decoded = (text: string) =>

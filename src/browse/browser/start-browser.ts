@@ -13,45 +13,45 @@ import { memoryArguments } from './shared-memory.ts'
 const START_MS = 30_000
 const LAST_WORDS = 16_000
 const LAST_WORDS_MS = 500
-/** In which a browser says that this machine does not allow its sandbox. */
+/** Matches the messages of a browser on a machine that does not allow its sandbox. */
 const NO_SANDBOX = /sandbox|clone\(\)|namespace/i
 
-/** What the launcher's own memory is kept small by would be there for a browser, and all of its processes, too. */
+/** The variables that limit the launcher's memory would limit a browser and all of its processes, too. */
 const NOT_FRUGAL = Object.fromEntries(Object.keys(FRUGAL_ENV).map((name) => [name, undefined]))
 
-/** How a browser is started. */
+/** How to start a browser. */
 export interface BrowserStart {
   readonly browser: Browser
-  /** Where it works. */
+  /** Its working directory. */
   readonly folder: string
   readonly profile: string
-  /** A folder with a short path, for this account alone: for our socket and the browser's own. */
+  /** A folder with a short path, for this account alone: for our socket and the browser's. */
   readonly short: string
   readonly settings: Texts
   readonly env: Texts
   readonly args: readonly string[]
-  /** A Ctrl-C on the terminal is not for it. */
+  /** Whether a Ctrl-C in the terminal does not reach it. */
   readonly isApart?: boolean
 }
 
-/** A browser that runs. */
+/** A running browser. */
 export interface RunningBrowser {
-  /** Through which it is spoken to. */
+  /** The connection to it. */
   readonly relay: Relay
   readonly process: ChildProcess
-  /** Resolves when it has ended, with its last words. */
+  /** Resolves with its last output when it has ended. */
   readonly ended: Promise<string>
-  /** `127.0.0.1:PORT`, where the DevTools of others find it; undefined: it ended before it said so. */
+  /** `127.0.0.1:PORT`, where other DevTools clients find it; undefined: it ended before it printed this. */
   readonly address: Promise<string | undefined>
-  /** It needs /dev/shm. */
+  /** Whether it needs /dev/shm. */
   readonly sharesMemory: boolean
   /** Why it runs without its sandbox; undefined: it has one. */
   readonly unsandboxed?: string | undefined
 }
 
 /**
- * Starts a browser, and waits until it can be spoken to. It ends with us, however that happens: its pipe breaks then.
- * With its sandbox where the settings and the machine allow that. Throws AppError with the browser's own words when it
+ * Starts a browser, and waits until it answers. It ends with this process, however that exits, because its pipe breaks.
+ * It has its sandbox if the settings and the machine allow that. Throws AppError with the browser's own message when it
  * does not start within 30 s.
  */
 export async function startBrowser(how: BrowserStart): Promise<RunningBrowser> {
@@ -68,7 +68,7 @@ export async function startBrowser(how: BrowserStart): Promise<RunningBrowser> {
 async function start(how: BrowserStart, unsandboxed?: string): Promise<RunningBrowser> {
   const { browser, folder, profile, short, env, args, isApart = false } = how
   const temp = join(short, 'tmp')
-  rmSync(temp, { recursive: true, force: true, maxRetries: 5 }) // That of a browser that was killed.
+  rmSync(temp, { recursive: true, force: true, maxRetries: 5 }) // Left by a browser that was killed.
   mkdirSync(temp)
   mkdirSync(folder, { recursive: true })
   const memory = memoryArguments()
@@ -88,7 +88,7 @@ async function start(how: BrowserStart, unsandboxed?: string): Promise<RunningBr
   const ended = new Promise<string>((resolve) => {
     const end = () => resolve(words.trim())
     child.once('error', (error) => resolve(messageOf(error)))
-    // What it has started may be frozen, and keep its stderr open.
+    // Its children may be frozen, and keep its stderr open.
     child.once('close', end).once('exit', () => setTimeout(end, LAST_WORDS_MS))
   })
   const address = Promise.withResolvers<string | undefined>()
@@ -100,7 +100,7 @@ async function start(how: BrowserStart, unsandboxed?: string): Promise<RunningBr
   const [, , , toBrowser, fromBrowser] = child.stdio
   const pipe = { toBrowser: toBrowser as Writable, fromBrowser: fromBrowser as Readable }
   const relay = await Relay.open(pipe, short).catch((error: unknown) => {
-    child.kill('SIGKILL') // Whoever tries again would have two.
+    child.kill('SIGKILL') // Another attempt would otherwise run two.
     throw error
   })
   void ended.then(() => {
@@ -119,11 +119,11 @@ async function start(how: BrowserStart, unsandboxed?: string): Promise<RunningBr
   throw new AppError(`the browser did not start: ${lastWords(await ended)} (${browser.program})`)
 }
 
-/** The line of a browser's output that says most, without its stamp: why it ended itself, else the last error. */
+/** The most informative line of a browser's output, without its timestamp: why it exited, else the last error. */
 function lastWords(words: string): string {
   const lines = words.split('\n').filter(Boolean)
   const last = (words: RegExp) => lines.findLast((line) => words.test(line))
-  // Its crash handler and its orphans have errors of their own.
+  // Its crash handler and orphans report errors of their own.
   const error = last(/FATAL/) ?? last(/ERROR|error while loading/) ?? lines.at(-1)
   return error?.replace(/^\[[^\]]*\]\s*/, '') ?? 'it said nothing'
 }

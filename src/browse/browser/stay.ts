@@ -1,9 +1,9 @@
 import type { Cdp } from './cdp.ts'
 
 /**
- * Keeps a tab at the document that it shows, whatever that document tries: what leads it elsewhere, or to itself, is
- * not requested. Frames in it go on. Heard through a session of its own, since another one may intercept, too.
- * @param target the tab's, which is its main frame's as well
+ * Keeps a tab at its present document, whatever that attempts: requests that would navigate or reload it are aborted.
+ * Its frames may still navigate. Uses a separate session, since another one may intercept requests, too.
+ * @param target the id of the tab and of its main frame
  */
 export async function stay(cdp: Cdp, target: string): Promise<void> {
   const { sessionId } = await cdp.send('Target.attachToTarget', { targetId: target, flatten: true })
@@ -11,9 +11,9 @@ export async function stay(cdp: Cdp, target: string): Promise<void> {
   session.on('Fetch.requestPaused', ({ requestId, frameId }) => {
     const answer =
       frameId === target
-        ? session.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }) // No page of errors follows.
+        ? session.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }) // No error page follows.
         : session.send('Fetch.continueRequest', { requestId })
-    answer.catch(() => {}) // It is over.
+    answer.catch(() => {}) // The request is over.
   })
   await session.send('Fetch.enable', { patterns: [{ resourceType: 'Document' }] })
 }

@@ -16,22 +16,22 @@ type Env = Readonly<Record<string, string | undefined>>
 
 /** A browser that takes longer for an empty tab hangs. */
 const OPEN_MS = 15_000
-/** A page that does not answer a trivial question for so long is busy with itself. */
+/** A page that does not answer a trivial command for this long is busy. */
 export const ANSWER_MS = 5_000
 /** A hook's time is over by then. */
 const TURN_MS = 60_000
 export const BUSY = 'the page keeps the browser busy and does not answer'
 
-/** A tab with a context (cookies, storage, cache) of its own, which ends with it, or with the connection. */
+/** A tab with its own context (cookies, storage, cache), which ends with it, or with the connection. */
 export class Tab {
   readonly session: Session
   readonly console: ConsoleLog = { lines: [], dropped: 0 }
   readonly network: NetworkActivity
   readonly document: MainDocument
   readonly filter: AddressFilter
-  /** What of the page has sessions of its own. */
+  /** The parts of the page that have their own sessions. */
   readonly inner: InnerTargets
-  /** Rejects when the tab crashes, its browser ends, or what it got may not be kept. */
+  /** Rejects when the tab crashes, its browser ends, or it has received an answer from a forbidden address. */
   readonly #lost = Promise.withResolvers<never>()
   readonly #cdp: Cdp
   readonly #ids: TabIds
@@ -64,33 +64,36 @@ export class Tab {
     this.inner.onLeave((session) => this.network.forget(session))
   }
 
-  /** Takes nothing more from a page, and ends it, when an address has answered that the filter refuses. */
+  /**
+   * Takes nothing more from a page, and ends it, when it has received an answer from an address that the filter
+   * refuses.
+   */
   #watch(session: Session): void {
     const look = ({ url, remoteIPAddress }: { readonly url: string; readonly remoteIPAddress?: string }) => {
       const refusal = remoteIPAddress ? this.filter.refusalOfAnswer(url, remoteIPAddress) : undefined
       if (refusal === undefined) return
       this.#lost.reject(new AnswerRefused(refusal))
-      this.#cdp.send('Target.closeTarget', { targetId: this.#ids.target }).catch(() => {}) // It tells nobody.
+      this.#cdp.send('Target.closeTarget', { targetId: this.#ids.target }).catch(() => {}) // Its end is not reported.
     }
     session.on('Network.responseReceived', ({ response }) => look(response))
     session.on('Network.requestWillBeSent', ({ redirectResponse }) => redirectResponse && look(redirectResponse))
   }
 
   /**
-   * Opens an empty tab in the browser at `endpoint`. Throws BrowserGone, also when that does not answer in time, and
-   * NoTurn when others have it for themselves for longer than `turnMs`.
+   * Opens an empty tab in the browser at `endpoint`. Throws BrowserGone, also when it does not answer in time, and
+   * NoTurn when others use it exclusively for longer than `turnMs`.
    */
   static async open(endpoint: string, env: Env, setUp: TabSetup, turnMs = TURN_MS): Promise<Tab> {
     const cdp = await Cdp.connect(endpoint)
     await cdp.turn(turnMs)
-    const late = setTimeout(() => cdp.close(), OPEN_MS) // What is under way then fails with BrowserGone.
+    const late = setTimeout(() => cdp.close(), OPEN_MS) // Pending commands then fail with BrowserGone.
     try {
       const { browserContextId: context } = await cdp.send('Target.createBrowserContext', { disposeOnDetach: true })
       await cdp.send('Browser.setDownloadBehavior', { behavior: 'deny', browserContextId: context })
       const { targetId: target } = await cdp.send('Target.createTarget', {
         url: 'about:blank',
         browserContextId: context,
-        newWindow: true, // Screenshots of tabs that share a window hang now and then.
+        newWindow: true, // Screenshots of tabs that share a window sometimes hang.
       })
       const { sessionId: session } = await cdp.send('Target.attachToTarget', { targetId: target, flatten: true })
       const tab = new Tab(cdp, { context, session, target }, AddressFilter.from(env))
@@ -132,7 +135,7 @@ export class Tab {
     ])
   }
 
-  /** The value of an expression in the page, which may be a promise. Throws AppError with the page's own error. */
+  /** Evaluates an expression, which may be a promise, in the page. Throws AppError with the page's own error. */
   async evaluate<T>(expression: string): Promise<T> {
     const { result, exceptionDetails: trouble } = await this.send('Runtime.evaluate', {
       expression,
@@ -143,13 +146,13 @@ export class Tab {
     return result.value as T
   }
 
-  /** Sends a command, and fails at once when the tab is lost or the page does not answer any more. */
+  /** Sends a command, and fails at once when the tab is lost or the page no longer answers. */
   readonly send: Session['send'] = async (method, ...params) => {
     if (this.#stuck) throw new AppError(BUSY)
     return await Promise.race([this.session.send(method, ...params), this.#lost.promise])
   }
 
-  /** Nothing can be had from this page any more. */
+  /** Nothing more can be taken from this page. */
   giveUp(): void {
     this.#stuck = true
   }
@@ -160,11 +163,11 @@ export class Tab {
     this.#cdp.close()
   }
 
-  /** What a promise yields; undefined: not within so many milliseconds. Throws when the tab is lost. */
+  /** Waits for a promise at most so many milliseconds; undefined: it took longer. Throws when the tab is lost. */
   async within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
     const over = new AbortController()
     const late = sleep(ms, undefined, { signal: over.signal }).catch(() => undefined)
-    promise.catch(() => {}) // It may fail after its time.
+    promise.catch(() => {}) // It may reject after the time limit.
     return await Promise.race([promise, late, this.#lost.promise]).finally(() => over.abort())
   }
 }

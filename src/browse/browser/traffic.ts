@@ -6,37 +6,37 @@ import type { Exchange } from '../warc/writer.ts'
 import type { Session } from './cdp.ts'
 import type { Tab } from './tab.ts'
 
-/** A larger body is requested again at the end, and goes to disk: the browser would hand it out in one piece. */
+/** A larger body is requested again at the end, and streamed to disk: the browser would return it in one piece. */
 const LARGEST = 8 * 1024 * 1024
-/** The browser keeps bodies this long, in bytes of later ones. */
+/** The browser keeps a body until so many bytes of later ones have arrived. */
 const KEPT = 4 * LARGEST
 
 /** A request that a tab has made. */
 interface Asked {
   readonly event: Protocol.Network.RequestWillBeSentEvent
-  /** The headers as they were sent come apart from it, one event for each step of a redirect. */
+  /** The headers as sent arrive separately, one event for each step of a redirect. */
   readonly step: number
   response?: Protocol.Network.ResponseReceivedEvent
   size: number
 }
 
 /**
- * Records what a tab and its workers load, from now on.
- * @param secret names, in lower case, of headers of requests that are not recorded
+ * Records from now on what a tab and its workers load.
+ * @param secret lower-case names of headers; requests that have one are not recorded
  */
 export async function recordTraffic(tab: Tab, recording: Recording, secret: ReadonlySet<string>): Promise<void> {
   const refusal = ({ url, remoteIPAddress = '' }: Protocol.Network.Response) =>
     tab.filter.refusalOfAnswer(url, remoteIPAddress)
   tab.inner.prepare(async ({ session, kind, url }) => {
-    if (kind === 'worker') recording.retryLater(bare(url)) // The end of its own script is told to nobody.
+    if (kind === 'worker') recording.retryLater(bare(url)) // The end of the worker's own script is not reported.
     await recordSession(session, recording, secret, refusal)
   })
   await recordSession(tab.session, recording, secret, refusal)
 }
 
 /**
- * Records what a target loads. The browser keeps bodies outside of the tab (`configureDurableMessages`): they
- * are its exact bytes behind the content encoding, and survive that the tab goes on to another page.
+ * Records what a target loads. The browser keeps bodies outside of the tab (`configureDurableMessages`): the exact
+ * bytes before content encoding, which remain when the tab navigates to another page.
  */
 async function recordSession(
   session: Session,
@@ -76,7 +76,7 @@ async function recordSession(
     const { event, response, size } = request
     if (!response) return undefined
     const { url, method } = event.request
-    // Replay answers requests for parts from the whole file.
+    // Replay answers range requests from the whole file.
     if (method === 'GET' && (size > LARGEST || isPart(response.response))) recording.retryLater(bare(url))
     else if (size > LARGEST) recording.leaveOut(bare(url), 'the browser does not hand out so large a body')
     if (size > LARGEST) return undefined
@@ -132,12 +132,12 @@ async function recordSession(
   await session.send('Network.configureDurableMessages', { maxTotalBufferSize: KEPT, maxResourceBufferSize: LARGEST })
 }
 
-/** A URL without what is never sent. */
+/** A URL without its fragment, which is never sent. */
 function bare(url: string): string {
   return url.replace(/#.*$/s, '')
 }
 
-/** Repeated headers come as lines of one. */
+/** Repeated headers arrive as lines of one. */
 function listed(headers: Protocol.Network.Headers): Headers {
   return Object.entries(headers).flatMap(([name, values]) => values.split('\n').map((value) => [name, value] as const))
 }
@@ -150,7 +150,7 @@ function bodyOf({ postDataEntries, postData }: Protocol.Network.Request): Buffer
 
 const isPart = (response: Protocol.Network.Response) => response.status === 206 && !coversAll(response)
 
-/** A range that is the whole file is stored as what replay tools look for: the file. */
+/** Stores a range that is the whole file as a full response, which replay tools look for. */
 function whole(response: Protocol.Network.Response, size: number): Protocol.Network.Response {
   if (response.status !== 206 || !coversAll(response, size)) return response
   const headers = Object.entries(response.headers).map(([name, value]) =>

@@ -1,7 +1,7 @@
-/** What follows the relay's endpoint where the browser is spoken to with nobody else meanwhile. */
+/** Appended to the relay's endpoint for exclusive use of the browser. */
 export const ALONE = 'alone'
 
-/** What those are told whose browser has ended, and not only who passes their words on (RFC 6455, 7.4.1). */
+/** Tells clients that the browser itself has ended, and not only the relay (RFC 6455, 7.4.1). */
 export const ENDED = 1011
 
 interface Waiting {
@@ -9,13 +9,13 @@ interface Waiting {
   readonly enter: () => void
 }
 
-/** Who may use something that is shared, in the order of their coming: many at once, or one alone. */
+/** Decides who may use a shared resource, in order of arrival: many at once, or one exclusively. */
 export class Turns {
   readonly #waiting: Waiting[] = []
   #inside = 0
   #isAlone = false
 
-  /** Resolves when it is one's turn, with what ends it: to be called once. */
+  /** Waits for a turn. @returns ends the turn: to be called once */
   async take(isAlone: boolean): Promise<() => void> {
     await new Promise<void>((enter) => {
       this.#waiting.push({ isAlone, enter })

@@ -7,16 +7,16 @@ import type { Redirect } from './network-activity.ts'
 import { type Showing, showAll } from './show-all.ts'
 import { ANSWER_MS, BUSY, type Tab } from './tab.ts'
 
-/** The network is quiet when nothing was requested for so long. */
+/** The network is quiet when nothing was requested for this long. */
 const QUIET_MS = 500
 const LOOK_MS = 25
 const CRASH_MS = 200
-/** How long a page may take to end its script, on a busy machine. */
+/** How long a page may take to stop its script, on a busy machine. */
 const INTERRUPT_MS = 15_000
-/** Seconds that a loaded page may take to come to rest, when CHROME_SETTLE_TIMEOUT does not say otherwise. */
+/** Seconds that a loaded page may take to settle, unless CHROME_SETTLE_TIMEOUT is set. */
 const SETTLE_SECONDS = 10
 
-/** How the visit of a page went. */
+/** The outcome of a visit. */
 export interface Visited {
   readonly url: string
   /** After all redirects, by servers and scripts. */
@@ -28,27 +28,27 @@ export interface Visited {
   readonly requests: number
   /** False: the page was still loading or changing when its time was over. */
   readonly settled: boolean
-  /** Why the page is there only as far as it came; null: it is whole. */
+  /** Why the page is incomplete; null: it is complete. */
   readonly broken_off: string | null
-  /** Selectors of consent banners and the like that are not seen in pictures, PDF and single file. */
+  /** Selectors of the consent banners and other overlays that are hidden in pictures, PDF and single file. */
   readonly hidden_overlays: readonly string[]
   readonly ms: number
 }
 
-/** A page that was visited. */
+/** A visited page. */
 export interface VisitedTab {
   readonly tab: Tab
   readonly visited: Visited
-  /** Somebody with logins has visited it. */
+  /** Whether it was visited with logins. */
   readonly isPrivate: boolean
 }
 
 /**
- * Takes a tab to a page, once, and waits until that is at rest: loaded, all of it shown once, its fonts there and the
- * network quiet; at most CHROME_SETTLE_TIMEOUT after it has loaded, and `budgetMs` in all. What is there by then
- * counts. Throws AppError with the reason when there is no page: network trouble, a download, a crash, or no answer
- * within the budget.
- * @param isLoggedIn the page may be seen with somebody's rights, so nothing in it is pressed
+ * Navigates a tab to a page, once, and waits until that has settled: it is loaded, all of it was shown once, its fonts
+ * are there and the network is quiet. It waits at most CHROME_SETTLE_TIMEOUT after the load, and `budgetMs` in all; the
+ * page then counts as it is. Throws AppError with the reason when there is no page: network trouble, a download, a
+ * crash, or no answer within the budget.
+ * @param isLoggedIn whether the page may be visited with logins, so that no button is pressed
  */
 export async function visitPage(
   tab: Tab,
@@ -69,7 +69,7 @@ export async function visitPage(
   const answer = await tab.within(tab.session.send('Page.navigate', { url }), left())
   if (answer === undefined) throw new AppError(`timed out after ${Math.round(budgetMs / 1000)} s`)
   if (answer.isDownload || answer.errorText === 'net::ERR_ABORTED') {
-    await pause(tab, CRASH_MS) // A crash aborts it, too, and is told a moment later.
+    await pause(tab, CRASH_MS) // A crash aborts it, too, and is reported a moment later.
     throw new AppError('a download, not a page')
   }
   if (answer.errorText !== undefined)
@@ -84,15 +84,15 @@ export async function visitPage(
       hidden = selectors
     }))
   await tab.within(document.stay(), ANSWER_MS)
-  // Another document that is on its way has come, or does not come any more.
+  // Another document that was on its way has arrived by then, or never will.
   if (!settled && document.number > 1) await loaded(tab, ANSWER_MS)
-  // A page that goes on loading has no picture.
+  // A page that goes on loading cannot be captured.
   if (!settled) await answers(tab, 'Page.stopLoading')
   if (!(await answers(tab, 'Page.getLayoutMetrics'))) await interrupt(tab)
   const title = await tab.within(tab.session.send('Runtime.evaluate', { expression: 'document.title' }), ANSWER_MS)
   if (!title) throw new AppError(BUSY)
   const { url: finalUrl, unreachableUrl } = document.shown
-  // The page has led to where nobody answers: what is shown is the browser's own page.
+  // The page navigated to a host that does not answer: the browser shows its own error page.
   if (unreachableUrl || finalUrl.startsWith('chrome-error:')) {
     const { failure } = network
     throw explained(failure?.errorText ?? 'FAILED', failure?.url ?? unreachableUrl ?? url)
@@ -118,16 +118,16 @@ async function pause(tab: Tab, ms = LOOK_MS): Promise<void> {
   await tab.within(sleep(ms), ms)
 }
 
-/** Waits until the document is loaded that is shown by then; false: not within `ms`. */
+/** Waits until the document that is then shown has loaded; false: not within `ms`. */
 async function loaded(tab: Tab, ms: number): Promise<boolean> {
   for (const until = performance.now() + ms; !tab.document.isLoaded && performance.now() < until; ) await pause(tab)
   return tab.document.isLoaded
 }
 
 /**
- * Has the page show all that it has, and waits until the network is quiet. When the page leads to another one
- * meanwhile, the same again with that.
- * @param onHidden told what was hidden in the document that is shown
+ * Makes the page show all that it has, and waits until the network is quiet. If the page navigates meanwhile, does the
+ * same for the next document.
+ * @param onHidden is called with the overlays that were hidden in the present document
  */
 async function settle(
   tab: Tab,
@@ -155,8 +155,8 @@ async function settle(
 }
 
 /**
- * Asks for what the page's own thread must answer: scripts can be evaluated in the midst of another one. While one
- * document gives way to the next the browser refuses, and is asked again.
+ * Sends a command that the page's main thread must answer: scripts can be evaluated in the middle of another one. While
+ * one document replaces another, the browser refuses, and the command is repeated.
  */
 async function answers(
   tab: Tab,
@@ -171,7 +171,7 @@ async function answers(
   return false
 }
 
-/** Ends the script that keeps a page busy, and its loading. */
+/** Stops the script that keeps a page busy, and its loading. */
 async function interrupt(tab: Tab): Promise<void> {
   await tab.within(tab.session.send('Runtime.terminateExecution'), INTERRUPT_MS)
   await answers(tab, 'Page.stopLoading', INTERRUPT_MS)

@@ -4,14 +4,15 @@ import type { Session } from './cdp.ts'
 import { inPage } from './in-page.ts'
 
 /**
- * A frame's world of our own: scripts in it see the document, but none of what the page's scripts have replaced.
+ * Makes our own world in a frame: its scripts see the document, but none of the changes that the page's scripts made to
+ * the language and the DOM.
  * @returns its number. Throws AppError when the frame is gone.
  */
 export async function worldOf(session: Pick<Session, 'send'>, frameId: string): Promise<number> {
   return (await session.send('Page.createIsolatedWorld', { frameId, worldName: 'archivebox' })).executionContextId
 }
 
-/** What a script comes to in a world of ours. Throws AppError with the script's error. */
+/** The result of a script in our world. Throws AppError with the script's error. */
 export async function runIn<N extends keyof Scripts>(
   session: Pick<Session, 'send'>,
   contextId: number,

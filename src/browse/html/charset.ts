@@ -5,19 +5,19 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf])
 /** Encodings in which ASCII bytes are not ASCII characters. */
 const NOT_ASCII = /^(?:UTF-16|ISO-2022)/
 
-/** What the transport says about a page: the charset of its Content-Type, and whether it is XHTML. */
+/** The transport's statements about a page: the charset of its Content-Type, and whether it is XHTML. */
 export interface Declared {
   readonly charset: string
   readonly xml: boolean
 }
 
-/** Nothing is known: a file on disk. */
+/** For a file on disk: nothing is known. */
 export const UNDECLARED: Declared = { charset: '', xml: false }
 
 /**
  * The encoding of a page (WHATWG name): byte order mark, then Content-Type, then its own declaration, else
- * windows-1252. With one correction: bytes beyond ASCII that are valid UTF-8 are UTF-8, whatever a badly set up server
- * says. Other text is never valid UTF-8 by accident for longer than a word.
+ * windows-1252. One correction: bytes beyond ASCII that are valid UTF-8 are UTF-8, whatever a badly configured server
+ * declares. Other text is never valid UTF-8 by accident for longer than a word.
  */
 export function encodingOf(bytes: Uint8Array, declared: Declared): string {
   const label = declared.charset === '' ? {} : { transportLayerEncodingLabel: declared.charset }
@@ -28,25 +28,25 @@ export function encodingOf(bytes: Uint8Array, declared: Declared): string {
   return found === '' || found === 'replacement' || found === 'x-user-defined' ? 'windows-1252' : found
 }
 
-/** Without the bytes of a UTF-8 character that is cut off at the end. */
+/** Removes the bytes of a UTF-8 character that is cut off at the end. */
 export function withoutHalfCharacter(bytes: Buffer): Buffer {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!
-    if ((byte & 0xc0) === 0x80) continue // One that goes on a character.
+    if ((byte & 0xc0) === 0x80) continue // A continuation byte.
     const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
     return length > back ? bytes.subarray(0, -back) : bytes
   }
   return bytes
 }
 
-/** The text of a page; invalid bytes become U+FFFD, a byte order mark is removed. */
+/** Decodes a page; invalid bytes become U+FFFD, a byte order mark is removed. */
 export function decodePage(bytes: Uint8Array, encoding: string): string {
   return new TextDecoder(encoding).decode(bytes)
 }
 
 /**
- * The page in a form that a browser shows correctly from disk, without a Content-Type: the bytes as served where they
- * declare their encoding, else UTF-8 with a byte order mark, which outranks every declaration inside.
+ * Converts a page into a form that a browser shows correctly from disk, without a Content-Type: the bytes as served if
+ * they declare their encoding, else UTF-8 with a byte order mark, which takes precedence over every declaration inside.
  */
 export function pageForDisk(bytes: Buffer, encoding: string): Buffer {
   const onDisk = sniff(bytes, { defaultEncoding: '' })

@@ -1,15 +1,15 @@
 import { Tokenizer } from 'htmlparser2'
 
 export interface TagVisitor {
-  /** The start tags to report, lower-case; attributes of others are not collected. */
+  /** The start tags to report, in lower case; attributes of others are not collected. */
   readonly names: ReadonlySet<string>
-  /** Attributes by lower-case name, entities decoded. */
+  /** Called for every start tag of one of `names`: attributes by lower-case name, entities decoded. */
   open(name: string, attributes: ReadonlyMap<string, string>): void
-  /** Every end tag of one of `names`. */
+  /** Called for every end tag of one of `names`. */
   close?(name: string): void
-  /** Every run of text, in pieces, entities decoded. */
+  /** Called for every run of text, in pieces, entities decoded. */
   text?(text: string): void
-  /** Asked after each call: true ends the scan. */
+  /** Called after each other call: true ends the scan. */
   done?(): boolean
 }
 
@@ -17,7 +17,7 @@ export interface TagVisitor {
 const MAX_PIECES = 10_000
 
 /**
- * Reads the tags of a page in one pass, without a tree: time and memory stay linear in its size whatever it holds
+ * Reads the tags of a page in one pass, without a tree: time and memory are linear in its size whatever it contains
  * (100,000 open elements, an attribute of 10 MB). Comments, scripts and styles contain no tags.
  */
 export function scanHtml(html: string, visitor: TagVisitor): void {

@@ -7,9 +7,9 @@ import { decoded, encodingsOf } from './decoded.ts'
 import { explainBody } from './network-errors.ts'
 
 /**
- * The decoded body of an answer, chunk by chunk. Throws AppError when it exceeds `limit` (as it is sent, at once when
- * Content-Length says so, or decoded), breaks off, or cannot be decoded, and the reason of `signal`; all that came
- * before that was passed on.
+ * Yields the decoded body of an answer, chunk by chunk. Throws AppError when it exceeds `limit` (as sent, at once if
+ * Content-Length says so, or decoded), breaks off, or cannot be decoded, and the reason of `signal`; everything before
+ * that has been yielded.
  */
 export async function* chunksOf(
   answer: Answer,
@@ -25,7 +25,7 @@ export async function* chunksOf(
   }
 }
 
-/** Cut off at the limit, and then throws AppError. */
+/** Cuts off at the limit, and then throws AppError. */
 async function* limited(chunks: AsyncIterable<Buffer>, limit: SizeLimit): AsyncGenerator<Buffer, void, undefined> {
   let size = 0
   for await (const chunk of chunks) {
@@ -36,19 +36,19 @@ async function* limited(chunks: AsyncIterable<Buffer>, limit: SizeLimit): AsyncG
   }
 }
 
-/** Is there nothing in it but white space? */
+/** Whether it contains only white space. */
 export function isBlank(bytes: Buffer): boolean {
   return !bytes.some((byte) => byte > 0x20)
 }
 
-/** A body as far as it came. */
+/** The part of a body that was received. */
 export interface Kept {
   readonly bytes: Buffer
-  /** Why there is no more of it; undefined: it is whole. */
+  /** Why it is incomplete; undefined: it is complete. */
   readonly trouble: AppError | undefined
 }
 
-/** The decoded body in memory. Throws what says nothing about the body: a stop, a full disk. */
+/** Reads the decoded body into memory. Throws only errors that are not about the body: a stop, a full disk. */
 export async function readBody(answer: Answer, limit: SizeLimit, signal: AbortSignal): Promise<Kept> {
   const parts: Buffer[] = []
   const trouble = await troubleIn(signal, async () => {
@@ -59,7 +59,7 @@ export async function readBody(answer: Answer, limit: SizeLimit, signal: AbortSi
 }
 
 /**
- * Streams the decoded body into the file `part`, which is there in the end, also when little or nothing came. Throws as
+ * Streams the decoded body into the file `part`, which then exists even if little or nothing arrived. Throws as
  * `readBody` does.
  */
 export async function saveBody(
@@ -68,7 +68,7 @@ export async function saveBody(
   part: string,
   signal: AbortSignal,
 ): Promise<{ readonly size: number; readonly trouble: AppError | undefined }> {
-  // What is not encoded lies in a file already, where it is long.
+  // A long body without an encoding already lies in a file.
   const isPlain = encodingsOf(answer).length === 0
   let size = 0
   const trouble = await troubleIn(signal, async () => {
@@ -87,7 +87,7 @@ export async function saveBody(
   return { size: answer.body.size, trouble }
 }
 
-/** Runs what reads a body. @returns why the body ends early, if it does; throws what is not about it */
+/** Runs a reader of a body. @returns why the body ends early, if it does; throws errors that are not about it */
 async function troubleIn(signal: AbortSignal, read: () => Promise<void>): Promise<AppError | undefined> {
   try {
     await read()
@@ -98,7 +98,7 @@ async function troubleIn(signal: AbortSignal, read: () => Promise<void>): Promis
   }
 }
 
-/** Trouble of the server, in words; the signal's and the machine's as it is. */
+/** Explains trouble of the server; errors of the signal and the machine stay as they are. */
 function explained(error: unknown, { url }: Answer, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   return isMachineTrouble(error) ? error : explainBody(error, new URL(url))

@@ -1,4 +1,4 @@
-/** A Content-Type in its parts, lower-case; both are '' when they are missing. */
+/** The parts of a Content-Type, in lower case; both are '' when it is missing. */
 export interface ContentType {
   readonly mime: string
   readonly charset: string
@@ -6,7 +6,7 @@ export interface ContentType {
 
 export function parseContentType(header: string | undefined): ContentType {
   const [mime = '', ...parameters] = (header ?? '').split(';')
-  // A repeated header arrives joined with a comma: the first one counts.
+  // Repeated headers arrive joined with a comma: the first one counts.
   const name = mime.split(',')[0]!.trim().toLowerCase()
   for (const parameter of parameters) {
     const match = /^\s*charset\s*=\s*"?\s*([^\s",]+)/i.exec(parameter)
@@ -15,12 +15,12 @@ export function parseContentType(header: string | undefined): ContentType {
   return { mime: name, charset: '' }
 }
 
-/** A page for a browser, not a file. */
+/** Whether it is a page for a browser, and not a file. */
 export function isHtml(mime: string): boolean {
   return mime === 'text/html' || mime === 'application/xhtml+xml'
 }
 
-/** Do headers announce HTML to look at? As an attachment it is a file to keep. */
+/** Whether headers announce HTML for viewing. As an attachment it is a file to keep. */
 export function isPage(headers: Readonly<Record<string, unknown>>): boolean {
   return (
     isHtml(parseContentType(String(headers['content-type'] ?? '')).mime) &&
@@ -28,7 +28,7 @@ export function isPage(headers: Readonly<Record<string, unknown>>): boolean {
   )
 }
 
-/** For an answer without a type: do these first bytes look like a page? An empty body is an empty page. */
+/** Whether the first bytes of an answer without a type look like a page. An empty body is an empty page. */
 export function looksLikeHtml(bytes: Uint8Array): boolean {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1024)).toString('latin1')
   // NULs may be UTF-16; the byte order mark of either encoding may come first.

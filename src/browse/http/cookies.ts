@@ -2,17 +2,17 @@ import type { CookieJar } from 'tough-cookie'
 import type { Cookie } from '../persona/cookie.ts'
 
 /**
- * Cookies of one redirect chain: those of the persona, and what servers set on the way, which is forgotten with it.
- * Some sites set a cookie and redirect until it comes back: without it they redirect for ever.
+ * The cookies of one redirect chain: those of the persona, and those that servers set on the way, which are forgotten
+ * with the chain. Some sites set a cookie and redirect until it comes back: without it they redirect for ever.
  */
 export class ChainCookies {
   #jar: CookieJar | undefined
   #isSameSite: (url: URL) => boolean = () => true
 
   /**
-   * A chain that begins with these.
-   * @param page the page that needs what is asked for: to other sites than its own go no cookies that are for visitors
-   * of theirs only (SameSite); undefined: it is what a visitor asks for
+   * Starts a chain with these cookies.
+   * @param page the page that needs the requested file: other sites do not get cookies that are only for their own
+   *   visitors (SameSite); undefined: a visitor requests it
    */
   static async with(cookies: readonly Cookie[], page?: URL): Promise<ChainCookies> {
     const chain = new ChainCookies()
@@ -48,7 +48,7 @@ export class ChainCookies {
     return this.#jar?.getCookieStringSync(url.href, { sameSiteContext }) ?? ''
   }
 
-  /** The library takes 20 ms to load: most pages need no cookie. */
+  /** The library takes 20 ms to load, and most pages need no cookie. */
   async #filled(): Promise<CookieJar> {
     if (this.#jar) return this.#jar
     const { CookieJar } = await import('tough-cookie')
@@ -57,10 +57,12 @@ export class ChainCookies {
   }
 }
 
-/** Text as the bytes of UTF-8 that browsers send for it: Node sends a character for each. */
+/** Node sends one byte for each character: encodes text as the UTF-8 bytes that browsers send. */
 const asSent = (text: string) => Buffer.from(text).toString('latin1')
 
-/** Set-Cookie as it may be kept: names and attributes, the values left out. Several are separated by line feeds. */
+/**
+ * Set-Cookie in a form that may be kept: names and attributes, without the values. Several are separated by line feeds.
+ */
 export function withoutValues(setCookie: string): string {
   return setCookie.replace(/^([^=;\r\n]*)=[^;\r\n]*/gm, '$1=***')
 }

@@ -4,10 +4,10 @@ import { AppError } from '../../base/errors.ts'
 import type { Answer } from './answer.ts'
 import { parseContentType } from './content-type.ts'
 
-/** More than these are an attack. */
+/** More are an attack. */
 const MOST_ENCODINGS = 5
 
-/** Files that are gzip themselves: many servers declare that as an encoding, too, and browsers do not take it off. */
+/** Files that are themselves gzip: many servers declare that as an encoding, too, and browsers do not decode it. */
 const IS_GZIP = /^application\/(?:x-)?g(?:un)?zip(?:-compressed)?$/
 
 /** The content encodings of a body, the last one applied first. */
@@ -22,8 +22,8 @@ export function encodingsOf({ headers }: Pick<Answer, 'headers'>): string[] {
 }
 
 /**
- * A body behind its content encodings. What breaks off, is damaged, or lacks the end of its compressed stream is
- * decoded as far as it came, and then throws.
+ * Decodes a body. If it breaks off, is damaged, or lacks the end of its compressed stream, yields what could be
+ * decoded, and then throws.
  */
 export async function* decoded(
   raw: AsyncIterable<Buffer>,
@@ -43,7 +43,7 @@ export async function* decoded(
     }
   }
   const damaged = (error: unknown) => {
-    if (!isEmpty) trouble ??= error // Nothing at all is an empty body.
+    if (!isEmpty) trouble ??= error // An empty body needs no end of stream.
   }
   const decoders = await decodersOf()
   let stream: Readable = Readable.from(untilTrouble())
@@ -51,7 +51,7 @@ export async function* decoded(
     const decoder = decoders.get(name)?.()
     if (!decoder) throw new AppError(`unknown content encoding: ${name.slice(0, 40)}`)
     const source = stream
-    // What is flushed first is there, whatever is said of the end.
+    // Flushed output is kept, even if the end is damaged.
     const end = () => decoder.flush(() => decoder.end())
     source.pipe(decoder, { end: false })
     source.once('end', end)
@@ -71,7 +71,7 @@ export async function* decoded(
   if (trouble !== undefined) throw trouble
 }
 
-/** What nobody has read of a stream that broke off. */
+/** The unread rest of a stream that broke off. */
 function* restOf(stream: Readable): Generator<Buffer, void> {
   const next = () => stream.read() as Buffer | null
   for (let rest = next(); rest !== null; rest = next()) yield rest

@@ -4,7 +4,7 @@ import { follow } from './follow.ts'
 import { answerForPage, received } from './page-request.ts'
 import { retryAfterSeconds } from './retry-after.ts'
 
-/** See `../index.ts`: the page itself is asked for once by all who share a visit. */
+/** See `../index.ts`: all who share a visit share one request for the page itself. */
 export async function fetchPage(context: RequestContext, start: string): Promise<Answer> {
   const { onEnd } = context
   if (start !== context.url || !onEnd) return received(await follow(context, start))

@@ -14,25 +14,25 @@ import { ChainCookies, withoutValues } from './cookies.ts'
 import { drop, headersOf, request } from './request.ts'
 
 const MAX_REDIRECTS = 20
-/** No `deflate`: servers disagree about what it is. */
+/** Without `deflate`: servers disagree about what it is. */
 const ENCODINGS = 'gzip, br'
 
-/** The answer at the end of a chain of redirects, as it arrives. */
+/** The answer at the end of a chain of redirects, before its body arrives. */
 export interface Followed extends Omit<Answer, 'body'> {
   readonly message: IncomingMessage
-  /** It was asked for only if it is not the earlier one. */
+  /** Whether it was requested only if it differs from the earlier copy. */
   readonly isConditional: boolean
 }
 
 export interface FollowOptions {
   /** For Accept-Encoding. */
   readonly encodings?: string
-  /** What need not be sent again; asked for only as nobody in particular. */
+  /** An earlier copy that the server need not send again; used only without a persona's credentials. */
   readonly earlier?: Pick<Earlier, 'finalUrl' | 'conditions'> | undefined
 }
 
 /**
- * GET `start`, following redirects (at most 20, http and https only, cookies kept along the chain), with the persona's
+ * GETs `start`, following redirects (at most 20, http and https only, cookies kept along the chain), with the persona's
  * cookies and headers. The caller reads or ends the message.
  */
 export async function follow(
@@ -67,7 +67,7 @@ export async function follow(
     hasCredentials ||= Object.keys(secret).length > 0
     const isKnown = url.href === earlier?.finalUrl && !hasCredentials
     const open = isKnown ? { ...headers, ...earlier?.conditions } : headers
-    // An answer without its page replays nothing: it is wanted whole, unless the browser brings it.
+    // Without its page, an answer is useless for replay: it must be whole, unless the browser brings it.
     const onAnswer = (answer: IncomingMessage) =>
       isKnown && answer.statusCode === 304 ? recording?.retryLater(url.href) : recording?.listen(url.href, open, answer)
     const sent = { ...open, ...secret }
@@ -90,7 +90,7 @@ export async function follow(
   }
 }
 
-/** What may be kept of an answer: where credentials were sent on the way to it, it may bring new ones. */
+/** The headers of an answer that may be kept: if credentials were sent on the way to it, it may contain new ones. */
 function keptHeaders(headers: Record<string, string>, hasCredentials: boolean): Record<string, string> {
   if (!hasCredentials) return headers
   const kept = Object.entries(headers).map(([name, value]) => {

@@ -19,7 +19,7 @@ const LINES: ReadonlyMap<string, (host: string) => string> = new Map(
 const TLS = /^(?:ERR_TLS|ERR_SSL|CERT_|EPROTO|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH)/
 const CERTIFICATE = /^(?:ERR_TLS_CERT_|CERT_|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH)/
 
-/** What went wrong with a request to `url`, in one plain line that names the host. AppErrors pass unchanged. */
+/** Explains a failed request to `url`, in one plain line with the name of the host. Returns AppErrors unchanged. */
 export function explain(error: unknown, url: URL): AppError {
   if (error instanceof AppError) return error
   const code = codeOf(error) ?? ''
@@ -35,16 +35,16 @@ export function explain(error: unknown, url: URL): AppError {
   return new AppError(`request to ${url.host} failed: ${messageOf(error)}`, { cause: error })
 }
 
-/** Does a server refuse the one protocol that it was offered? */
+/** Whether a server refuses the only protocol that it was offered. */
 export const refusesHttp1 = (error: unknown): boolean => /no.application.protocol/i.test(messageOf(error))
 
-/** `... (INTERNAL_ERROR)`: its reason in HTTP/2 (RFC 9113, 7). */
+/** Includes the reason in HTTP/2, as in `... (INTERNAL_ERROR)` (RFC 9113, 7). */
 function brokenOff({ host }: URL, error: unknown): string {
   const reason = /NGHTTP2_(\w+)/.exec(messageOf(error))?.[1] ?? messageOf(error)
   return `connection closed by ${host} before the end of the answer (${reason})`
 }
 
-/** The same for a body that broke off or cannot be decoded. */
+/** Explains why a body broke off or cannot be decoded. */
 export function explainBody(error: unknown, url: URL): AppError {
   const code = codeOf(error) ?? ''
   if (code === 'ECONNRESET')
@@ -59,8 +59,7 @@ export function explainBody(error: unknown, url: URL): AppError {
 }
 
 function tlsReason(code: string, message: string): string {
-  // OpenSSL's own messages carry a thread id and source lines, Node's a hint for programmers: only the reason is for
-  // people.
+  // OpenSSL's messages contain a thread id and source lines, Node's a hint for programmers: users need only the reason.
   if (code === 'EPROTO' || code.startsWith('ERR_SSL')) return /:([^:]+):[^:]*:\d+:\s*$/.exec(message)?.[1] ?? code
   return message.split(';')[0]!
 }

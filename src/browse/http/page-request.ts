@@ -9,13 +9,13 @@ import { type Followed, follow } from './follow.ts'
 import { Received } from './received.ts'
 import { drop } from './request.ts'
 
-/** Where a long body lies while hooks may read it: beside their folders, or in that of a hook that runs alone. */
+/** The file for a long body while hooks may read it: beside their folders, or in that of a hook that runs alone. */
 const RECEIVED = '.received'
 const NOT_MODIFIED = 304
 
 type PageContext = RequestContext & Required<Pick<RequestContext, 'onEnd'>>
 
-/** The answer to the one request for the page. Throws what it failed with, and the reason of the hook's signal. */
+/** Waits for the answer to the one request for the page. Throws its error, and the reason of the hook's signal. */
 export async function answerForPage(context: PageContext): Promise<Answer> {
   const { visit, signal } = context
   let request = visit?.pageRequest
@@ -38,11 +38,11 @@ async function ask(context: PageContext): Promise<Answer> {
   if (followed.status !== NOT_MODIFIED || !followed.isConditional || !earlier) return received(followed, place)
   drop(followed.message)
   const file = await open(earlier.file).catch(() => undefined)
-  // It was deleted meanwhile.
+  // The earlier copy was deleted meanwhile.
   return file ? asBefore(followed, earlier, file, place) : received(await follow(context, url), place)
 }
 
-/** What a server says is not modified: the answer of before with the headers of now (RFC 9111, 4.3.4). */
+/** Turns "not modified" into an answer: the earlier body with the present headers (RFC 9111, 4.3.4). */
 function asBefore(
   { message: _, status, headers, ...now }: Followed,
   { headers: before, since }: Earlier,
@@ -55,17 +55,17 @@ function asBefore(
   return { ...now, status: 200, statusText: 'OK', headers: { ...before, ...headers }, body, notModified }
 }
 
-/** An answer whose body can be read more than once. @param place the path of a file for a long one */
+/** Makes an answer whose body can be read more than once. @param place the path of a file for a long body */
 export function received({ message, ...answer }: Followed, place?: string): Answer {
   return { ...answer, body: new Received(message, () => drop(message), place) }
 }
 
-/** Has a hook of this row asked for the page? The answer is there for others then, or the failure. */
+/** Whether a hook of this row has requested the page, so that the others share the answer or the failure. */
 export function isRequested(visit: Visit | undefined): boolean {
   return visit?.pageRequest !== undefined
 }
 
-/** Has the page been received until its server ended it, or broke it off? */
+/** Whether the page was received until its server ended it, or broke it off. */
 export function hasEnded(visit: Visit | undefined): boolean {
   return visit?.pageRequest?.here?.answer.body.hasEnded ?? false
 }

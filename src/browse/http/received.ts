@@ -2,14 +2,14 @@ import { type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { unlessAborted } from '../../base/abort.ts'
 
-/** What a body may hold in memory; a longer one lies in a file. */
+/** The longest body in memory; a longer one goes to a file. */
 const IN_MEMORY = 256 * 1024
 const READ_BYTES = 64 * 1024
 
 /**
- * A body as the server sends it, content encodings still on. It is received while somebody reads it, and kept: whoever
- * reads it next begins at its start, and goes on where the one before stopped. So what breaks off, or never ends, is
- * there as far as it came.
+ * A body as the server sends it, before content decoding. It is received while a reader reads it, and kept: the next
+ * reader starts at the beginning, and continues where the one before stopped. So a body that breaks off, or never ends,
+ * is kept as far as it came.
  */
 export class Received {
   readonly #source: AsyncIterator<Buffer>
@@ -29,7 +29,7 @@ export class Received {
 
   /**
    * @param drop ends a stream of which nothing was read
-   * @param place the path of a file that a long body may have; undefined: all of it is held in memory
+   * @param place the path of a file for a long body; undefined: all of it stays in memory
    */
   constructor(stream: Readable, drop: () => void, place?: string) {
     this.#stream = stream
@@ -38,27 +38,27 @@ export class Received {
     this.#place = place
   }
 
-  /** The bytes received so far. */
+  /** The number of bytes received so far. */
   get size(): number {
     return this.#size
   }
 
-  /** How long the server was waited for, in milliseconds. */
+  /** How long readers have waited for the server, in milliseconds. */
   get waitedMs(): number {
     return this.#waitedMs
   }
 
-  /** The server has ended it, be it before its end; nobody here has. */
+  /** Whether the server has ended it, completely or not, and not a reader. */
   get hasEnded(): boolean {
     return this.#hasEnded
   }
 
-  /** The server has closed the connection while nobody read. */
+  /** Whether the server closed the connection while nobody was reading. */
   get isLost(): boolean {
     return !this.#isOver && this.#stream.destroyed
   }
 
-  /** All of it, from the start. Throws what made it break off, and the reason of `signal`. */
+  /** Yields the whole body, from the start. Throws the error that made it break off, and the reason of `signal`. */
   async *chunks(signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
     for (let at = 0; ; ) {
       for await (const chunk of this.#from(at)) {
@@ -72,7 +72,7 @@ export class Received {
     if (this.#trouble !== undefined) throw this.#trouble
   }
 
-  /** Receives no more. @param trouble why, for those who read it later */
+  /** Stops receiving. @param trouble why, for later readers */
   async leave(trouble: unknown): Promise<void> {
     if (this.#isOver) return
     this.#isOver = true
@@ -83,8 +83,8 @@ export class Received {
   }
 
   /**
-   * Puts what has come at a path of the same disk, and receives no more.
-   * @param trouble why, for those who read it later
+   * Moves what has arrived to a path on the same disk, and stops receiving.
+   * @param trouble why, for later readers
    */
   async saveTo(path: string, trouble?: unknown): Promise<void> {
     await this.leave(trouble)
@@ -93,7 +93,7 @@ export class Received {
     this.#file.path = path
   }
 
-  /** Nobody needs it any more. */
+  /** Discards the body when it is no longer needed. */
   async close(): Promise<void> {
     await this.leave(undefined)
     this.#parts = []
@@ -118,7 +118,7 @@ export class Received {
     }
   }
 
-  /** Waits for the next piece, or until the signal aborts; the piece then stays for the next reader. */
+  /** Waits for the next piece, or until the signal aborts; the piece then goes to the next reader. */
   async #receive(signal: AbortSignal): Promise<void> {
     this.#next ??= this.#take().finally(() => {
       this.#next = undefined
@@ -147,7 +147,7 @@ export class Received {
     this.#hasEnded = true
     this.#trouble = error
     try {
-      // A stream that breaks off still has what nobody has read.
+      // A stream that broke off may still have unread data.
       const rest: unknown = this.#stream.read()
       if (Buffer.isBuffer(rest)) await this.#keep(rest)
     } catch (worse) {

@@ -11,19 +11,19 @@ interface Settings {
 }
 
 /**
- * One GET over HTTP/2, in a connection of its own: few servers speak nothing else. Resolves when the headers have
+ * Sends one GET over HTTP/2, in its own connection: few servers speak nothing else. Resolves when the headers have
  * arrived, with a message like those of node:http. Throws Node's own errors.
  */
 export async function requestHttp2(url: URL, { headers, signal, ...tls }: Settings): Promise<IncomingMessage> {
   const session = connect(url, tls)
-  session.on('error', () => {}) // The stream has it, too.
+  session.on('error', () => {}) // The stream gets the same error.
   try {
     const stream = session.request({ ...headers, ':path': url.pathname + url.search }, { signal })
     stream.once('close', () => session.destroy())
     return await new Promise((resolve, reject) => {
-      // A connection that could not be made cancels what waits for it.
+      // A connection that fails cancels its pending streams.
       stream.once('error', (error) => reject(error.cause ?? error))
-      stream.once('close', () => reject(brokenOff(url))) // A stream that is cancelled has no error.
+      stream.once('close', () => reject(brokenOff(url))) // A cancelled stream has no error.
       stream.once('response', (answer) => resolve(new Http2Message(url, session, stream, answer)))
     })
   } catch (error) {
@@ -50,7 +50,7 @@ class Http2Message extends IncomingMessage {
       .on('data', (piece: Buffer) => {
         if (!this.push(piece)) stream.pause()
       })
-      // One that is cancelled has an end, too.
+      // A cancelled stream also ends.
       .once('close', () => {
         if (stream.rstCode !== 0 || !stream.readableEnded) return void this.destroy(brokenOff(url))
         this.complete = true

@@ -12,7 +12,7 @@ export interface RequestOptions {
   readonly verifyTls: boolean
   /** Which hosts may be connected to; undefined: all. */
   readonly filter?: AddressFilter | undefined
-  /** Called with the answer before any of its body. */
+  /** Called with the answer before its body is read. */
   readonly onAnswer?: ((answer: IncomingMessage) => void) | undefined
 }
 
@@ -23,12 +23,12 @@ const SHORT_BYTES = 16 * 1024
 const IDLE_MS = 4_000
 
 /**
- * The pool of connections: an idle one is used again. `import` would read every export of node:http, one of which loads
- * all of fetch: 30 ms of CPU and 14 MB.
+ * Returns the pool of connections, which reuses idle ones. `import` would load every export of node:http, one of which
+ * loads all of fetch: 30 ms of CPU and 14 MB.
  */
 function connections(protocol: string, filter: AddressFilter | undefined) {
   const { request: send, Agent } = process.getBuiltinModule(protocol === 'https:' ? 'node:https' : 'node:http')
-  const pool = filter ? `${protocol} ${filter.id}` : protocol // A connection that a filter has not seen is not for it.
+  const pool = filter ? `${protocol} ${filter.id}` : protocol // A filter must have checked its connections.
   const agent = agents.get(pool) ?? new Agent({ keepAlive: true, maxFreeSockets: 2, timeout: IDLE_MS })
   agents.set(pool, agent)
   return { send, agent }
@@ -40,9 +40,9 @@ const http2Only = new Set<string>()
 export const speaksOnlyHttp2 = (host: string): boolean => http2Only.has(host)
 
 /**
- * One GET, no redirects. Resolves when the headers have arrived; the caller reads or destroys the body. Uses node:http
- * rather than fetch: a third of the CPU on first use, no list of blocked ports, and certificates can be ignored on
- * demand. A server that only speaks HTTP/2 gets it. Errors are AppErrors.
+ * Sends one GET, and follows no redirects. Resolves when the headers have arrived; the caller reads or destroys the
+ * body. Uses node:http rather than fetch: a third of the CPU on first use, no list of blocked ports, and certificates
+ * can be ignored on demand. Uses HTTP/2 for a server that speaks nothing else. Throws AppErrors.
  */
 export async function request(url: URL, options: RequestOptions): Promise<IncomingMessage> {
   const { filter } = options
@@ -62,7 +62,7 @@ export async function request(url: URL, options: RequestOptions): Promise<Incomi
         ...shared,
         agent: ownConnection ? (false as const) : agent,
         maxHeaderSize: MAX_HEADER_BYTES,
-        // Unasked, a server that only speaks HTTP/2 begins to do so.
+        // Without this, a server that only speaks HTTP/2 would start to do so.
         ALPNProtocols: ['http/1.1'],
       }
       let message: IncomingMessage | undefined
@@ -75,9 +75,9 @@ export async function request(url: URL, options: RequestOptions): Promise<Incomi
       })
       sent
         .on('error', (error) => {
-          // The reader is to know it, and not only that the connection is gone.
+          // The reader should get this error, and not only learn that the connection is gone.
           if (message) return void message.destroy(error)
-          // The server closed the idle connection at the same moment: that says nothing about this request.
+          // The server closed the idle connection at the same moment: this request is not to blame.
           const wasClosed = sent.reusedSocket && !ownConnection && !options.signal.aborted
           if (wasClosed) attempt(true).then(resolve, reject)
           else reject(error)
@@ -103,13 +103,13 @@ export async function request(url: URL, options: RequestOptions): Promise<Incomi
   }
 }
 
-/** Drops an unread body; a short one in a way that leaves the connection to the next request. */
+/** Drops an unread body; if it is short, so that the next request can use the connection. */
 export function drop(body: IncomingMessage): void {
   if (!(Number(body.headers['content-length']) <= SHORT_BYTES)) body.destroy()
   else body.setTimeout(IDLE_MS, () => body.destroy()).resume()
 }
 
-/** Headers by lower-case name; repeated ones are joined as in browsers (`, `; set-cookie by line feeds). */
+/** Headers by lower-case name; repeated ones are joined as browsers do (`, `; set-cookie by line feeds). */
 export function headersOf(answer: IncomingMessage): Record<string, string> {
   const headers: Record<string, string> = {}
   for (let i = 0; i + 1 < answer.rawHeaders.length; i += 2) {

@@ -1,14 +1,15 @@
-// What may be in a copy. An element or attribute that is not here does nothing in it, whatever a browser makes of it.
+// The elements and attributes that a copy may have. Those that are not listed here do nothing in it, whatever a browser
+// makes of them.
 
 const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/))
 
-/** What every element may have, also one whose name means nothing to HTML. */
+/** Attributes that every element may have, including elements that are unknown to HTML. */
 const EVERYWHERE = words(`
   class contenteditable dir draggable hidden id inert itemid itemprop itemref itemscope itemtype lang part exportparts
   popover role slot spellcheck style tabindex title translate xml:lang xml:space`)
 const OWN = /^(?:aria|data)-[\w.:-]+$/
 
-/** Of HTML, SVG and MathML together: none of them means anything else in one of the others. */
+/** Attributes of HTML, SVG and MathML together: none of them has another meaning in one of the others. */
 const SOMEWHERE = words(`
   abbr align alink alt autocapitalize autocomplete axis bgcolor border bordercolor bottommargin cellpadding cellspacing
   char charoff checked clear color cols colspan command commandfor compact content controls coords datetime decoding
@@ -42,13 +43,13 @@ const SOMEWHERE = words(`
   movablelimits notation numalign rowalign rowlines rowspacing rquote rspace scriptlevel scriptminsize
   scriptsizemultiplier selection separator separators stretchy subscriptshift supscriptshift symmetric voffset`)
 
-/** Attributes that are CSS, or may name something in its words. */
+/** Attributes that are CSS, or may refer to something in CSS syntax. */
 export const STYLED = words(`
   style clip-path color-profile cursor fill filter mask marker marker-end marker-mid marker-start stroke from to by
   values`)
 /** Attributes that name something that is shown. */
 export const SHOWN = words('src poster background')
-/** Attributes with an address of which it depends on the element what it is for. */
+/** Attributes with an address whose purpose depends on the element. */
 export const LEADING = words('href xlink:href')
 
 const HTML_ELEMENTS = words(`
@@ -70,22 +71,22 @@ const MATHML_ELEMENTS = words(`
   mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover none semantics annotation`)
 export const ANIMATIONS = words('animate animatetransform set')
 
-/** Of these HTML means something else: they run, load or redirect, or their text is read in other ways. */
+/** Elements that are more than containers in HTML: they run, load or redirect, or their text is parsed differently. */
 const REFUSED = words(`
   applet base basefont bgsound embed fencedframe image noembed noframes noscript param portal script webview`)
-/** A name that HTML gives no meaning, as custom elements have: a browser shows what is in it. */
+/** A name that is unknown to HTML, as custom elements have: a browser shows their content. */
 const UNKNOWN = /^[a-z][a-z0-9]*(?:[-:._][a-z0-9]+)*-*$/
 
-/** Of the known ones these are more than their attributes, or what is in them is read in another way than text. */
+/** Known elements that are more than their attributes, or whose content is not parsed as text. */
 const NOT_PLAIN = words(`
   body frame frameset head html iframe link meta style template textarea title`)
 
-/** Is it known, and nothing but a place for text, other elements and attributes? @param name in lower case */
+/** Whether it is known, and only a container for text, other elements and attributes. @param name in lower case */
 export const isPlain = (name: string): boolean => HTML_ELEMENTS.has(name) && !NOT_PLAIN.has(name)
 
 export type Verdict = 'known' | 'unknown' | 'refused'
 
-/** What is to be made of an element. @param name in lower case */
+/** Decides about an element. @param name in lower case */
 export function verdictOn(kind: 'html' | 'svg' | 'mathml', name: string): Verdict {
   if (kind === 'svg') return SVG_ELEMENTS.has(name) ? 'known' : 'refused'
   if (kind === 'mathml') return MATHML_ELEMENTS.has(name) ? 'known' : 'refused'
@@ -93,30 +94,30 @@ export function verdictOn(kind: 'html' | 'svg' | 'mathml', name: string): Verdic
   return UNKNOWN.test(name) && !REFUSED.has(name) ? 'unknown' : 'refused'
 }
 
-/** Of elements without a meaning attributes have none either, but those that may be one somewhere. */
+/** On unknown elements, only attributes that have a meaning elsewhere can have one. */
 const MEANS_NOTHING = /^(?!on)[a-z][\w.-]*$/
 const MEANS_SOMETHING = words(`
   action archive attributionsrc autofocus cite classid codebase data dynsrc formaction http-equiv icon imagesrcset is
   longdesc lowsrc manifest nonce ping profile referrerpolicy sandbox srcdoc usemap xmlns`)
 
-/** May an element have it, whatever it says? @param name in lower case */
+/** Whether an element may have this attribute, whatever its value. @param name in lower case */
 export function isAllowed(name: string, verdict: Verdict): boolean {
   if (EVERYWHERE.has(name) || OWN.test(name)) return true
   if (verdict === 'known') return SOMEWHERE.has(name)
   return MEANS_NOTHING.test(name) && !MEANS_SOMETHING.has(name)
 }
 
-/** May an animation change it? */
+/** Whether an animation may change it. */
 export function isAnimated(name: string): boolean {
   return SOMEWHERE.has(name) && !/^(?:attribute|name$|type$|form$|for$|target$|content$)/.test(name)
 }
 
-/** A link leads to what a browser, a mail program or the like opens, when somebody asks for it. */
+/** The schemes of links that a browser, a mail program or the like opens when a user clicks them. */
 const SCHEMES = words(
   'http: https: ftp: ftps: gemini: gopher: geo: irc: ircs: magnet: mailto: news: sip: sms: tel: xmpp:',
 )
 
-/** A link as it stays; undefined when it may not. A place in the page, or a whole address. */
+/** A link that may stay: a place in the page, or an absolute address; undefined for others. */
 export function linkOf(value: string): string | undefined {
   const text = value.trimStart()
   if (text.startsWith('#')) return text

@@ -27,27 +27,28 @@ import {
   textOf,
 } from './tree.ts'
 
-/** What a copy has within: by what stands for it. */
+/** The contents of a copy, by the marks that stand for them. */
 export interface Within {
-  /** May this be shown: is it part of the copy? */
+  /** Whether this may be shown, as part of the copy. */
   isShown(address: string): boolean
-  /** Is this the document of a frame, in the copy as well? */
+  /** Whether this is the document of a frame in the copy. */
   isDocument(address: string): boolean
-  /** CSS that came out of `inertCss`, and so need not be read again. */
+  /** CSS that came out of `inertCss`, and need not be parsed again. */
   readonly inertCss: Set<string>
 }
 
-/** Empties these, and what may be in one of them stays. */
+/** These lose their children. */
 const NO_CHILDREN = new Set(['iframe', 'frame'])
 const IMAGES = new Set(['image', 'feimage'])
-/** What a part of a page may say about itself: not what decides how the page is read, or what is sent. */
+/** Metadata that a part of a page may keep: nothing that affects how the page is read, or what is sent. */
 const SHOWS_NOTHING = /^(?:referrer|monetization)$/i
 const LINKS = /^(?:canonical|license|author)$/
 const CHOICE = /^(\S+)(?: [\d.]+[wxh])?$/
 
 /**
- * Takes out of a tree all that a copy may not have, templates and shadow roots included: what runs, loads, sends or
- * redirects. What it leaves is on a list; what it leaves of an address is a link, a place in the page, or within.
+ * Removes from a tree everything that a copy may not have, templates and shadow roots included: whatever runs, loads,
+ * sends or redirects. Only listed elements and attributes remain, and only addresses that are links, places in the
+ * page, or part of the copy.
  */
 export function clean(root: ParentNode, within: Within): void {
   const stack: ParentNode[] = [root]
@@ -74,7 +75,7 @@ function stays(node: ChildNode, within: Within): boolean {
   return true
 }
 
-/** An empty template stands for what is left out: nothing else becomes a first or a next child. */
+/** Replaces an omitted element by an empty template, so that no other child becomes the first or the next. */
 function hide(element: Element): void {
   element.nodeName = element.tagName = 'template'
   element.attrs = []
@@ -82,7 +83,7 @@ function hide(element: Element): void {
   Object.assign(element, { content: { nodeName: '#document-fragment', childNodes: [] } })
 }
 
-/** What the whole of an element decides. */
+/** Makes the decisions that concern an element as a whole. */
 function isInert(element: Element, name: string, within: Within): boolean {
   const value = (key: string) => attribute(element, key)
   if (name === 'meta')
@@ -107,7 +108,7 @@ function isInert(element: Element, name: string, within: Within): boolean {
   )
 }
 
-/** Those attributes of an element that it may keep, with the values that they may have: these are changed. */
+/** The attributes that an element may keep, with permitted values: changes the given ones. */
 export function keptAttributes(
   attributes: readonly Attribute[],
   name: string,
@@ -124,7 +125,7 @@ export function keptAttributes(
     if (SHOWN.has(key)) {
       if (within.isShown(one.value)) return verdict === 'known'
       if (key !== 'src' || name !== 'img') return false
-      // It is shown as the page showed what it could not load.
+      // It is shown like a picture that the page could not load.
       one.value = NOWHERE
       return true
     }
@@ -138,7 +139,7 @@ export function keptAttributes(
   })
 }
 
-/** What is left of the address of a link, or of what an element of a drawing shows; nothing when it is left out. */
+/** The permitted form of the address of a link, or of what an element of a drawing shows; '' when it is left out. */
 function leading(value: string, name: string, within: Within): string {
   if (name === 'a' || name === 'area') return linkOf(value) ?? NOWHERE
   if (value.startsWith('#')) return value

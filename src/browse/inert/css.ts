@@ -2,24 +2,24 @@ import { type CSSToken, TokenType, tokenizer } from '@csstools/css-tokenizer'
 import { NOWHERE } from './nowhere.ts'
 
 /**
- * What stands for an address in a style sheet.
- * @param isSheet it is imported as a style sheet
+ * Replaces an address in a style sheet.
+ * @param isSheet whether it is imported as a style sheet
  */
 export type ShownInCss = (url: string, isSheet: boolean) => string
 
 /** Functions in which a string is an address. */
 const SETS: ReadonlySet<string> = new Set(['image-set', '-webkit-image-set', 'image'])
-/** Functions that choose no string in them: of others, as `var()`, nobody knows what they will stand for. */
+/** Functions that select none of the strings in them: for others, such as `var()`, the result is unknown. */
 const IN_SETS =
   /^(?:url|src|type|calc|image-set|-webkit-image-set|(?:-\w+-)?(?:repeating-)?(?:linear|radial|conic)-gradient)$/
-/** Has no functions, strings, escapes or rules with a name of their own. */
+/** CSS without functions, strings, escapes or at-rules. */
 const PLAIN = /^[^\\<(@"']*$/
 const NAME = /^[-\w]+$/
 
 /**
- * CSS (a sheet, a list of declarations or one value) with other addresses, read by the tokens of the standard. What
- * comes out is no markup wherever it stands: no `<` in it begins a tag or a comment. It may be put in again, and
- * stays as it is if `shown` keeps its own addresses.
+ * Replaces the addresses in CSS (a sheet, a list of declarations or one value), which is read by the tokens of the
+ * standard. The result is never markup, wherever it is placed: no `<` in it begins a tag or a comment. Applied to its
+ * own result, it changes nothing if `shown` keeps its own addresses.
  */
 export function inertCss(text: string, shown: ShownInCss): string {
   return PLAIN.test(text) ? text : new Writer(text, shown).written()
@@ -29,9 +29,9 @@ class Writer {
   readonly #next: () => CSSToken
   readonly #shown: ShownInCss
   readonly #pieces: string[] = []
-  /** The function or bracket that each open parenthesis belongs to. */
+  /** The function or bracket of each open parenthesis. */
   readonly #open: string[] = []
-  /** An `@import` or `@namespace` whose address is still to come. */
+  /** An `@import` or `@namespace` whose address has not come yet. */
   #rule = ''
 
   constructor(css: string, shown: ShownInCss) {
@@ -63,12 +63,12 @@ class Writer {
         return NAME.test(name) ? `@${name}` : escaped(token[1])
       }
       case TokenType.Comment:
-        // Two words with one between them are not one word.
+        // A removed token must not join the words around it.
         return /[\s;{}]$/.test(this.#pieces.at(-1) ?? ';') ? '' : '/**/'
       case TokenType.CDO:
       case TokenType.CDC:
         return ' '
-      // What browsers drop together with the declaration around it.
+      // Browsers drop these together with the declaration around them.
       case TokenType.BadURL:
         return 'bad-url'
       case TokenType.BadString:
@@ -105,11 +105,11 @@ class Writer {
     if (name === 'url' || name === 'src') return this.#address()
     this.#open.push(name)
     if (within !== undefined && SETS.has(within) && !IN_SETS.test(name)) return 'none('
-    // Names of the page's own have small and capital letters.
+    // Custom names are case-sensitive.
     return NAME.test(name) && !name.startsWith('--') ? `${name}(` : escaped(raw)
   }
 
-  /** What stands in `url(` or `src(`: a string, and perhaps words about it. */
+  /** Reads the content of `url(` or `src(`: a string, and perhaps modifiers. */
   #address(): string {
     let token = this.#next()
     while (token[0] === TokenType.Whitespace || token[0] === TokenType.Comment) token = this.#next()
@@ -118,7 +118,7 @@ class Writer {
       this.#open.push('url')
       return url.slice(0, -1)
     }
-    // `src(var(--x))`: nobody knows what it will stand for.
+    // `src(var(--x))`: the result is unknown.
     for (let depth = 1; token[0] !== TokenType.EOF; token = this.#next()) {
       if (token[0] === TokenType.OpenParen || token[0] === TokenType.Function) depth += 1
       else if (token[0] === TokenType.CloseParen) depth -= 1
@@ -135,7 +135,7 @@ class Writer {
   }
 }
 
-/** A token as it was written, its `<` by its number. A `<` alone is an operator. */
+/** A token as written, its `<` as a numeric escape. A `<` alone is an operator. */
 function escaped(raw: string): string {
   return raw.length > 1 ? raw.replace(/\\?</g, '\\3c ') : raw
 }

@@ -3,25 +3,28 @@ import { keptAttributes, type Within } from './clean.ts'
 import type { Attribute } from './tree.ts'
 
 /**
- * A tag or a text, as serializers write them: no reader takes it for anything else, wherever it stands. Of millions of
- * attributes an expression has no room to remember where each began.
+ * Matches a tag or a text as serializers write them: every parser reads it in the same way, wherever it stands. The
+ * count is limited, since an expression has no room to remember where each of millions of attributes began.
  */
 const PIECE = /<(\/?)([a-z][a-z0-9]*)((?: [a-z][\w.:-]*(?:="[^"]*")?){0,100})>|[^<>]+/iy
 const ATTRIBUTE = / ([^ =]+)(?:="([^"]*)")?/g
-/** What an ampersand begins or, in an address, does not; what else it may begin is left to a real reader. */
+/**
+ * Escapes that we decode. HTML with others is left to a real parser, except for ampersands that begin none, as in
+ * addresses.
+ */
 const ESCAPED = /&(?:(amp|lt|gt|quot)|nbsp|#160|#39);/g
 const UNKNOWN_IN_TEXT = /&(?!(?:amp|lt|gt|quot|nbsp|#160|#39);)/
 const UNKNOWN_IN_VALUE = /&(?!(?:amp|lt|gt|quot|nbsp|#160|#39);|[a-zA-Z0-9]+=|[^a-zA-Z0-9#]|$)/
-/** Readers change these. */
+/** Parsers change these. */
 const READ_OTHERWISE = /[\0\r]/
 const CHARS: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' }
 const VOID = /^(?:area|br|col|hr|img|input|source|track|wbr)$/
 
 /**
- * HTML of which `clean` would change nothing but attributes, with those that may stay; undefined where that is not
- * certain. Whatever its elements are nested in, no text of it becomes markup: none of them has its text read in another
- * way, or brings a tree of its own. So it is judged by its tags, in a tenth of the time that trees take.
- * @param change may change the attributes of an element before that
+ * The HTML, with the permitted attributes, if `clean` would change nothing else in it; undefined if that is not
+ * certain. However its elements are nested, none of its text becomes markup: no element has its text parsed
+ * differently, or starts a separate tree. So the tags decide, in a tenth of the time that trees take.
+ * @param change may change the attributes of an element first
  */
 export function plainHtml(
   html: string,
@@ -51,7 +54,7 @@ export function plainHtml(
       name: key.toLowerCase(),
       value: value.replace(ESCAPED, (all, char) => CHARS[char] ?? (all === '&#39;' ? "'" : '\u00a0')),
     }))
-    // Of two with one name readers see the first.
+    // If a name occurs twice, parsers take the first.
     if (new Set(attributes.map((one) => one.name)).size < attributes.length) return undefined
     change(name, attributes)
     written += `<${name}${keptAttributes(attributes, name, 'known', within).map(inQuotes).join('')}>`

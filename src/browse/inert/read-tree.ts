@@ -2,19 +2,19 @@ import { defaultTreeAdapter, parse, parseFragment } from 'parse5'
 import { AppError } from '../../base/errors.ts'
 import type { Document, DocumentFragment } from './tree.ts'
 
-/** Elements in elements; browsers' own parsers stop at 512. Each tag is compared with all that are open. */
+/** The depth of elements; browsers' parsers stop at 512. Each tag is compared with all open elements. */
 const MOST_DEPTH = 1_000
-/** Elements for each tag, and some that go without one. */
+/** Elements for each tag, and some that need no tag. */
 const MOST_FOR_TAG = 4
 const MOST_MORE = 10_000
 
-/** The tree of a page, as browsers read it. Throws AppError for one of which none is made in time. */
+/** Parses a page as browsers do. Throws AppError if that would take too long. */
 export const readTree = (html: string): Document => parse(html, { treeAdapter: measured(html) })
 
-/** The same of a part of a page. */
+/** The same for a fragment. */
 export const readFragment = (html: string): DocumentFragment => parseFragment(html, { treeAdapter: measured(html) })
 
-/** What `read` makes; undefined: no tree can be made of it. */
+/** The result of `read`; undefined: the page cannot be parsed. */
 export function unlessRefused<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -25,8 +25,8 @@ export function unlessRefused<T>(read: () => T): T | undefined {
 }
 
 /**
- * Makes no more of a text than stands in it: styles that nobody closes (`<font>`) are opened by a parser, all of them,
- * in each block that follows, so that 25 kB become millions of elements.
+ * Limits the elements that a parser makes of a text: it reopens all unclosed formatting elements (`<font>`) in each
+ * block that follows, so that 25 kB become millions of elements.
  */
 function measured(html: string): typeof defaultTreeAdapter {
   const most = MOST_FOR_TAG * tagsIn(html) + MOST_MORE

@@ -17,35 +17,35 @@ import {
   textOf,
 } from './tree.ts'
 
-/** So often a page is written and read again. */
+/** How many times a page is written and parsed again. */
 const MOST_ROUNDS = 5
-/** A page that grows by more than this from round to round is none that settles. */
+/** A page that grows by more than this from round to round will not settle. */
 const MOST_GROWTH = 4
-/** A text in these would be read as one beside them. */
+/** Text in these would be moved out of them by a parser. */
 const NO_TEXT = /^(?:table|tbody|thead|tfoot|tr|colgroup|select|optgroup|frameset)$/
 
-/** What makes a browser draw a page in the mode that it was made for. */
+/** Doctypes that make a browser draw a page in its original mode. */
 const DOCTYPES: Readonly<Record<string, string>> = {
   [spec.DOCUMENT_MODE.NO_QUIRKS]: '<!doctype html>',
   [spec.DOCUMENT_MODE.LIMITED_QUIRKS]: '<!doctype html public "-//W3C//DTD XHTML 1.0 Transitional//EN" "">',
   [spec.DOCUMENT_MODE.QUIRKS]: '<!doctype html public "-//W3C//DTD HTML 3.2//EN">',
 }
 
-/** The text of a page in its parts, of which nothing changes when a browser reads it. */
+/** The text of a page in its parts, which does not change when a browser parses it. */
 export interface Settled {
   readonly doctype: string
   /** The tag of the `html` element. */
   readonly html: string
-  /** What stands in the head. */
+  /** The content of the head. */
   readonly head: string
-  /** The body with its tags, or the frames in its place. */
+  /** The body with its tags, or the frameset in its place. */
   readonly body: string
 }
 
 /**
- * The text of a tree without what may not be in it (`clean`), and that stays the same when a browser reads it: hostile
- * pages have text that becomes markup when it is read again. So it is read by the rules of browsers until two rounds
- * agree; what still changes then becomes text.
+ * Writes a tree without the parts that a copy may not have (`clean`), in a form that stays the same when a browser
+ * parses it: hostile pages have text that becomes markup when it is parsed again. So it is parsed by the rules of
+ * browsers until two rounds agree; whatever still changes then becomes text.
  * @param page is changed
  */
 export function settled(page: Document, within: Within): Settled {
@@ -68,7 +68,7 @@ export function settled(page: Document, within: Within): Settled {
   }
 }
 
-/** A reader drops a line break that these begin with. */
+/** A parser drops a line break at the beginning of these. */
 const DROPS_BREAK = /^(?:pre|textarea|listing)$/
 const treeAdapter = {
   ...defaultTreeAdapter,
@@ -97,7 +97,7 @@ function bodyOf(tree: Document): Element {
   return elementIn(html, 'frameset') ?? elementIn(html, 'body')!
 }
 
-/** Nothing but the words of a page. */
+/** Only the words of a page. */
 function inText(tree: Document, parts: Settled): Settled {
   const body = bodyOf(tree)
   const text = textOf(body)
@@ -106,7 +106,7 @@ function inText(tree: Document, parts: Settled): Settled {
   return { ...parts, html: '<html>', head: '', body: serializeOuter(body, { treeAdapter }) }
 }
 
-/** Makes text of each element whose children are others when they are read again. */
+/** Turns each element into text whose children differ after parsing again. */
 function flatten(root: Element, again: Element): void {
   const pairs: (readonly [ParentNode, ParentNode])[] = [[root, again]]
   for (let pair = pairs.pop(); pair; pair = pairs.pop()) {
@@ -126,7 +126,7 @@ function isAlike(one: ChildNode, other: ChildNode): boolean {
   return written(one) === written(other)
 }
 
-/** Of the nearest element that may have text in it. */
+/** Turns the nearest element that may contain text into text. */
 function makeText(parent: ParentNode, root: Element): void {
   let place: ParentNode = parent
   while (place !== root && !(isHtml(place) && !NO_TEXT.test(place.nodeName))) {

@@ -15,17 +15,20 @@ export const isElement = (node: ChildNode): node is Element => 'tagName' in node
 export const isText = (node: ChildNode): node is TextNode => node.nodeName === '#text'
 const isTemplate = (node: ParentNode): node is Template => 'content' in node
 
-/** What stands in a node; of a template, what it would show. */
+/** The children of a node; of a template, its content. */
 export function inside(node: ParentNode): ParentNode {
   return isTemplate(node) ? node.content : node
 }
 
-/** The first child of a name. */
+/** The first child of this name. */
 export function elementIn(parent: ParentNode, name: string): Element | undefined {
   return parent.childNodes.find((node): node is Element => isElement(node) && node.tagName === name)
 }
 
-/** Every element under a node, parents first; what a visitor does to the children of one counts. Any depth will do. */
+/**
+ * Yields every element under a node, parents first; changes that a visitor makes to the children of one take effect.
+ * Works at any depth.
+ */
 export function* elementsIn(root: ParentNode): Generator<Element, void> {
   const stack: ParentNode[] = [root]
   for (let parent = stack.pop(); parent; parent = stack.pop()) {
@@ -37,14 +40,14 @@ export function* elementsIn(root: ParentNode): Generator<Element, void> {
   }
 }
 
-/** The name of an attribute as it is written: `xlink:href`. */
+/** The name of an attribute as written: `xlink:href`. */
 export const nameOf = ({ prefix, name }: Attribute): string => (prefix ? `${prefix}:${name}` : name)
 
 export function attribute(element: Element, name: string): string | undefined {
   return element.attrs.find((one) => nameOf(one) === name)?.value
 }
 
-/** Sets an attribute that may be there; undefined takes it away. */
+/** Sets an attribute, which may exist; undefined removes it. */
 export function setAttribute(element: Element, name: string, value: string | undefined): void {
   const known = element.attrs.find((one) => nameOf(one) === name)
   if (value === undefined) element.attrs = element.attrs.filter((one) => one !== known)
@@ -52,7 +55,7 @@ export function setAttribute(element: Element, name: string, value: string | und
   else element.attrs.push({ name, value })
 }
 
-/** Makes an element another one, without children. */
+/** Turns an element into an empty one of another name. */
 export function rename(element: Element, name: string): void {
   element.nodeName = element.tagName = name
   element.childNodes = []

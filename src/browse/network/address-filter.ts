@@ -11,20 +11,20 @@ export type Resolve = (
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
 
-/** Referred to lazily: the first use of Node's `dns` reads the files of the system's resolver. */
+/** Accessed lazily: the first use of Node's `dns` reads the files of the system's resolver. */
 const resolveAll: Resolve = (...query) => dnsLookup(...query)
 
 /**
- * Decides which hosts a crawl may connect to. Never to link-local addresses and metadata services of clouds: they take
- * any request from this machine for the machine's own. With BLOCK_PRIVATE_ADDRESSES, not to any private address.
- * Exceptions are always allowed.
+ * Decides which hosts a crawl may connect to. Always refuses link-local addresses and metadata services of clouds: they
+ * treat any request from this machine as the machine's own. With BLOCK_PRIVATE_ADDRESSES, refuses every private
+ * address. Always allows exceptions.
  */
 export class AddressFilter {
-  /** Filters with the same id let the same through. */
+  /** Filters with the same id allow the same hosts. */
   readonly id: string
   /** The exceptions, as written: names, addresses, networks, some with a port. */
   readonly excepted: readonly string[]
-  /** It blocks all private addresses. */
+  /** Whether it blocks all private addresses. */
   readonly isWide: boolean
   readonly #names: ReadonlySet<string>
   readonly #networks: BlockList
@@ -39,19 +39,19 @@ export class AddressFilter {
     this.#resolve = resolve
   }
 
-  /** The filter of these settings. */
+  /** Makes the filter for these settings. */
   static from(settings: Texts, resolve: Resolve = resolveAll): AddressFilter {
     return new AddressFilter(settings, resolve)
   }
 
-  /** The same if it blocks all private addresses; else undefined. */
+  /** The same filter if it blocks all private addresses; else undefined. */
   static ofPrivate(settings: Texts, resolve?: Resolve): AddressFilter | undefined {
     const filter = AddressFilter.from(settings, resolve)
     return filter.isWide ? filter : undefined
   }
 
   /**
-   * Why nothing connects to a host, in one line, judged by its name or address alone; undefined: no reason.
+   * Why a connection to a host is refused, in one line, by its name or address alone; undefined: it is not.
    * @param hostname as in a URL
    */
   refusal(hostname: string, port: number): string | undefined {
@@ -70,8 +70,8 @@ export class AddressFilter {
   }
 
   /**
-   * Throws AppError when a host is refused by its name or by any of its addresses: for clients that choose the address
-   * themselves. A host that is not found is no error here: they will notice.
+   * For clients that choose the address themselves: throws AppError when a host is refused by its name or by any of its
+   * addresses. A host that is not found is no error here: the client will notice.
    */
   async check(hostname: string, port: number): Promise<void> {
     const host = bare(hostname)
@@ -116,7 +116,7 @@ export class AddressFilter {
       })
   }
 
-  /** Why a host must not be reached at one of its addresses. */
+  /** Why a host must not be reached at this address. */
   #against(host: string, address: string): string | undefined {
     if (isIn(this.#networks, address)) return undefined
     if (this.isWide && isPrivateAddress(address)) return blocked(`${host} leads to the private address ${address}`)
@@ -132,7 +132,7 @@ export class AddressFilter {
   }
 }
 
-/** An address, or a network such as `10.1.0.0/16`. */
+/** Whether it is an address, or a network such as `10.1.0.0/16`. */
 function isNetwork(entry: string): boolean {
   const [address = '', bits = '0'] = entry.split('/')
   return isIP(address) > 0 && /^\d+$/.test(bits) && Number(bits) <= (isIP(address) === 6 ? 128 : 32)

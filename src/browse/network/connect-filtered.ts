@@ -5,9 +5,9 @@ import type { AddressFilter } from './address-filter.ts'
 import { connectByProxy, proxyFor } from './user-proxy.ts'
 
 /**
- * Connects to a host that the filter lets through, by the proxy that the user's environment names for it, which then
- * decides where a name leads: here it only may lead to nothing private. Throws AppError for others, and the network's
- * error.
+ * Connects to a host that the filter allows, through the proxy in the user's environment, if there is one for it. Such
+ * a proxy resolves the name, so here only the name itself is checked. Throws AppError for refused hosts, and the
+ * network's error.
  * @param env the user's; undefined: no proxy
  */
 export async function connectFiltered(
@@ -33,8 +33,8 @@ export async function connectFiltered(
 }
 
 /**
- * Passes on what either says, until one has ended: what it has said by then is still passed on. Nobody reads on after
- * that, and a host that never ends would keep both connections.
+ * Passes data both ways until one side has ended; what it sent before that is still passed on. Then it stops, since a
+ * host that never ends would keep both connections open.
  */
 export function join(one: Socket, other: Socket): void {
   for (const [from, to] of [

@@ -7,7 +7,7 @@ import { authorization, bare, connectByProxy, portOf, proxyFor, speaksHttp } fro
 /** Headers for the proxy alone. */
 const OWN = /^proxy-/i
 
-/** Passes a request for a URL of HTTP on where the filter lets it through, by the user's proxy where there is one. */
+/** Passes on a request for an HTTP URL that the filter allows, through the user's proxy if there is one. */
 export async function forward(
   filter: AddressFilter,
   env: Texts,
@@ -39,7 +39,7 @@ export async function forward(
   }
 }
 
-/** A reason as the line of an answer can have it. */
+/** A reason in a form that fits into a status line. */
 export const printable = (why: string): string => why.replace(/[^\x20-\x7e]/g, '?')
 
 async function passedOn(

@@ -12,21 +12,21 @@ import { bare } from './user-proxy.ts'
 
 const USER = 'archivebox'
 
-/** What another program runs beside. */
+/** The conditions under which another program runs. */
 interface Around {
   readonly filter: AddressFilter
-  /** With the user's own proxy, if there is one. */
+  /** Names the user's own proxy, if there is one. */
   readonly env: Texts
-  /** What is asked for; undefined: nothing. */
+  /** The requested URL, if any. */
   readonly url?: string | undefined
-  /** Where the kernel says whose sockets are connected. */
+  /** The folder in which the kernel lists the owners of sockets. */
   readonly tables?: string
 }
 
 /**
- * Runs another program, where the filter keeps everything private out, beside an HTTP proxy on loopback that does: for
- * our account alone (without /proc, for who knows a password), and through the user's own proxy. Else it runs without
- * one of ours, unless its URL is refused: then AppError is thrown, which says why.
+ * Runs another program. If the filter blocks all private addresses, it gets an HTTP proxy on loopback that enforces
+ * this: for our account alone (without /proc, for clients with a password), and through the user's own proxy. Otherwise
+ * it runs without one, unless its URL is refused: then throws AppError with the reason.
  */
 export async function withHttpFilter<T>(
   { filter, env, url, tables = TABLES }: Around,
@@ -62,7 +62,7 @@ export async function withHttpFilter<T>(
   }
 }
 
-/** The environment in which a program uses a proxy for every host. */
+/** The environment that makes a program use a proxy for every host. */
 export function proxyEnvironment(proxy: string | undefined): Record<string, string> {
   if (proxy === undefined) return {}
   const names = ['http_proxy', 'https_proxy', 'all_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']

@@ -5,13 +5,13 @@ import type { AddressFilter } from './address-filter.ts'
 import { connectFiltered, join } from './connect-filtered.ts'
 import { forward } from './forward.ts'
 
-/** Takes connections of a browser in which it speaks plain HTTP, and passes each request on by the user's proxy. */
+/** Accepts a browser's connections for plain HTTP, and passes each request on through the user's proxy. */
 export class PlainHttp {
   readonly #filter: AddressFilter
   readonly #env: Texts
-  /** Where the browser believes to be connected to. */
+  /** The host that the browser has connected to. */
   readonly #places = new WeakMap<Socket, { readonly host: string; readonly port: number }>()
-  readonly #server: Server // It listens nowhere.
+  readonly #server: Server // It does not listen on any port.
 
   constructor(filter: AddressFilter, env: Texts) {
     this.#filter = filter
@@ -31,13 +31,13 @@ export class PlainHttp {
     this.#server.emit('connection', client)
   }
 
-  /** Whatever the request itself says of its host. */
+  /** The host of the connection counts, whatever the request itself says. */
   #urlOf({ url = '', socket }: IncomingMessage): URL | null {
     const { host, port } = this.#places.get(socket)!
     return url.startsWith('/') ? URL.parse(`http://${isIP(host) === 6 ? `[${host}]` : host}:${port}${url}`) : null
   }
 
-  /** A web socket needs a connection of its own. */
+  /** A web socket needs its own connection. */
   async #upgrade({ method, url, rawHeaders, socket }: IncomingMessage, client: Socket, head: Buffer): Promise<void> {
     const { host, port } = this.#places.get(socket)!
     const server = await connectFiltered(this.#filter, host, port, this.#env)

@@ -1,15 +1,15 @@
 import { BlockList, isIP } from 'node:net'
 
-// Loopback, private, link-local, carrier-grade and unique local addresses, those for many at once, and the ways from
-// IPv6 to IPv4 that lead anywhere (the registries of RFC 6890).
+// Loopback, private, link-local, carrier-grade, unique local and multicast addresses, and the transitions from IPv6 to
+// IPv4 that lead anywhere (the registries of RFC 6890).
 const RANGES = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/4', '240.0.0.0/4'],
   ...['::/96', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
 ] as const
 /**
- * IPv6 addresses, in 32 digits, with an IPv4 address in them: those that stand for one, and NAT64 (RFC 4291, 6052,
- * 8215), at the end; 6to4 (RFC 3056) behind its prefix.
+ * IPv6 addresses, as 32 digits, that contain an IPv4 address: mapped ones and NAT64 (RFC 4291, 6052, 8215) at the end;
+ * 6to4 (RFC 3056) after its prefix.
  */
 const EMBEDDED =
   /^(?:(?:0{24}|0{20}f{4}|0{16}f{4}0{4}|0064ff9b0{16}|0064ff9b0001.{12})(?<last>.{8})|2002(?<first>.{8}).{20})$/
@@ -18,9 +18,9 @@ const TEREDO = /^20010{4}.{16}(.{8})$/
 /** Names that are never publicly registered (RFC 6761, 6762, 8375, 9476). */
 const LOCAL_NAMES = /(?:^|\.)(?:localhost|local|internal|home\.arpa|test)$/
 
-/** Link-local addresses (RFC 3927, RFC 4291): clouds answer their machines there. */
+/** Link-local addresses (RFC 3927, RFC 4291), where clouds serve their machines. */
 const LINK_LOCAL = ['169.254.0.0/16', 'fe80::/10']
-/** Other addresses where clouds answer: Alibaba, Oracle, Azure; Amazon and Google over IPv6. */
+/** Other addresses where clouds serve their machines: Alibaba, Oracle, Azure; Amazon and Google over IPv6. */
 const METADATA = ['100.100.100.200', '192.0.0.192', '168.63.129.16', 'fd00:ec2::/32', 'fd20:ce::254']
 /** Names of these services. */
 export const METADATA_NAMES: readonly string[] = [
@@ -32,13 +32,13 @@ let privates: BlockList | undefined
 let linkLocal: BlockList | undefined
 let metadata: BlockList | undefined
 
-/** Whether this address belongs to a machine or network of one's own. */
+/** Whether this address belongs to a private machine or network. */
 export function isPrivateAddress(address: string): boolean {
   privates ??= blockList(RANGES)
   return isIn(privates, address)
 }
 
-/** The service at an address that no page of the web has, in words; undefined: none. */
+/** Names the service at an address that no public page has; undefined: there is none. */
 export function machineServiceAt(address: string): string | undefined {
   linkLocal ??= blockList(LINK_LOCAL)
   if (isIn(linkLocal, address)) return 'link-local address'
@@ -46,7 +46,7 @@ export function machineServiceAt(address: string): string | undefined {
   return isIn(metadata, address) ? 'address of a metadata service' : undefined
 }
 
-/** Addresses and networks (`10.1.0.0/16`) as a block list. */
+/** Makes a block list of addresses and networks (`10.1.0.0/16`). */
 export function blockList(ranges: readonly string[]): BlockList {
   const all = new BlockList()
   for (const range of ranges) {
@@ -58,7 +58,7 @@ export function blockList(ranges: readonly string[]): BlockList {
   return all
 }
 
-/** Whether an address is in a list, as it is or as the IPv4 address that it stands for. */
+/** Whether a list contains an address, or the IPv4 address that it stands for. */
 export function isIn(list: BlockList, address: string): boolean {
   const [plain = ''] = address.split('%') // Without its interface.
   if (list.check(plain, familyOf(plain))) return true
@@ -66,7 +66,7 @@ export function isIn(list: BlockList, address: string): boolean {
   return inside !== undefined && list.check(inside, 'ipv4')
 }
 
-/** The IPv4 address that an IPv6 address leads to by itself. */
+/** The IPv4 address that an IPv6 address stands for. */
 function embeddedIn(address: string): string | undefined {
   const digits = digitsOf(address)
   const { last, first } = EMBEDDED.exec(digits)?.groups ?? {}

@@ -9,18 +9,18 @@ import { proxyFor, speaksHttp } from './user-proxy.ts'
 
 const VERSION = 5
 const CONNECT = 1
-/** Kinds of addresses, and answers (RFC 1928). */
+/** Types of addresses, and replies (RFC 1928). */
 const [IPV4, NAME, IPV6] = [1, 3, 4]
 const [DONE, REFUSED] = [0, 2]
-/** How a conversation in TLS begins. */
+/** The first byte of a TLS connection. */
 const TLS = 0x16
 
 /**
- * A SOCKS5 proxy on loopback through which a browser makes all of its connections: whatever a page asks for, by
- * whatever name or redirect, is looked up and connected to here, or by the user's own proxy. It serves our account
- * alone; without /proc, which knows whose a connection is, everybody: browsers tell a SOCKS proxy no password. (Of an
- * HTTP proxy a browser shows the errors as pages.)
- * @param env with the user's own proxy, if there is one
+ * Starts a SOCKS5 proxy on loopback through which a browser makes all of its connections: every name, whether requested
+ * by a page or a redirect, is resolved and connected to here, or by the user's own proxy. It serves our account alone,
+ * or without /proc, which lists the owners of connections, everybody: browsers send no password to a SOCKS proxy. (A
+ * browser shows the errors of an HTTP proxy as pages.)
+ * @param env names the user's own proxy, if there is one
  */
 export async function startSocksFilter(
   filter: AddressFilter,
@@ -35,7 +35,7 @@ export async function startSocksFilter(
   return { server, port: (server.address() as AddressInfo).port }
 }
 
-/** What makes a browser connect through the proxy only: loopback, too, and nothing past it by UDP. */
+/** The arguments that make a browser connect only through the proxy, even to loopback, and never by UDP. */
 export const socksArguments = (port: number): string[] => [
   `--proxy-server=socks5://127.0.0.1:${port}`,
   '--proxy-bypass-list=<-loopback>',
@@ -48,7 +48,7 @@ async function serve(client: Socket, filter: AddressFilter, env: Texts, plain: P
   if ((await isOwnPeer(client)) === false) return void client.destroy()
   const [, methods = 0] = await take(client, 2)
   await take(client, methods)
-  client.write(Buffer.of(VERSION, 0)) // Without a password.
+  client.write(Buffer.of(VERSION, 0)) // No authentication.
   const [, command, , kind] = await take(client, 4)
   const host = await hostOf(client, kind)
   const port = (await take(client, 2)).readUInt16BE()
@@ -58,7 +58,7 @@ async function serve(client: Socket, filter: AddressFilter, env: Texts, plain: P
     speaksHttp(proxyFor(env, 'http:', host, port)) &&
     filter.refusal(host, port) === undefined
   ) {
-    // Such a proxy takes requests, and connections perhaps for TLS alone: which it is, the first byte says.
+    // An HTTP proxy takes requests, and connections perhaps only for TLS: the first byte tells which this is.
     answer(DONE)
     const first = await take(client, 1)
     client.unshift(first)
@@ -85,7 +85,7 @@ async function hostOf(client: Socket, kind: number | undefined): Promise<string>
   return isIPv6(groups) ? new URL(`http://[${groups}]/`).hostname.slice(1, -1) : groups
 }
 
-/** So many bytes. Throws when the connection ends before. */
+/** Reads this many bytes. Throws when the connection ends before. */
 async function take(socket: Socket, bytes: number): Promise<Buffer> {
   if (bytes === 0) return Buffer.alloc(0)
   for (;;) {

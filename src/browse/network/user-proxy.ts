@@ -7,9 +7,9 @@ import { blockList, isIn } from './private-host.ts'
 const CONNECT_MS = 30_000
 
 /**
- * The proxy that the user's environment names for a host, as curl and wget read it: `http_proxy`, `https_proxy`, else
- * `all_proxy`, in small letters or capitals, but for what `no_proxy` lists. Undefined: none. Throws AppError for one
- * that is no URL of a kind that we know.
+ * The proxy for a host in the user's environment, as curl and wget read it: `http_proxy`, `https_proxy`, else
+ * `all_proxy`, in lower or upper case, except for hosts in `no_proxy`. Undefined: none. Throws AppError for one that is
+ * not a URL of a supported kind.
  */
 export function proxyFor(env: Texts, protocol: 'http:' | 'https:', host: string, port: number): URL | undefined {
   const named = (name: string) => own(env, name)?.trim() || own(env, name.toUpperCase())?.trim() || undefined
@@ -21,21 +21,21 @@ export function proxyFor(env: Texts, protocol: 'http:' | 'https:', host: string,
   return proxy
 }
 
-/** Is it one to which requests are sent, and not only connections? */
+/** Whether the proxy takes requests, and not only connections. */
 export const speaksHttp = (proxy: URL | undefined): proxy is URL => /^https?:$/.test(proxy?.protocol ?? '')
 
-/** The port of a proxy that names none: HTTP's own, or that of SOCKS. */
+/** The port of a proxy; by default 80, or that of SOCKS. */
 export const portOf = ({ port, protocol }: URL): number =>
   Number(port) || (protocol === 'https:' ? 443 : protocol === 'http:' ? 80 : 1080)
 
-/** How we show a proxy who we are. */
+/** The credentials for a proxy, as a header. */
 export function authorization({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {}
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   return { 'proxy-authorization': `Basic ${Buffer.from(pair).toString('base64')}` }
 }
 
-/** Connects to a host through a proxy. Throws AppError when that refuses, and the network's error. */
+/** Connects to a host through a proxy. Throws AppError when it refuses, and the network's error. */
 export async function connectByProxy(proxy: URL, host: string, port: number): Promise<Socket> {
   return speaksHttp(proxy) ? await byHttp(proxy, host, port) : await bySocks(proxy, host, port)
 }
@@ -83,7 +83,10 @@ async function bySocks(proxy: URL, host: string, port: number): Promise<Socket> 
   return socket
 }
 
-/** Is a host in a list as of `no_proxy`: names with all below them, addresses, networks, each with a port perhaps? */
+/**
+ * Whether a list such as `no_proxy` contains a host: names with their subdomains, addresses, networks, each optionally
+ * with a port.
+ */
 function isExcepted(list: string, host: string, port: number): boolean {
   const name = bare(host).toLowerCase()
   return list
@@ -102,5 +105,5 @@ function isExcepted(list: string, host: string, port: number): boolean {
     })
 }
 
-/** A host without the brackets that an address of IPv6 has in a URL. */
+/** Removes the brackets that an IPv6 address has in a URL. */
 export const bare = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1')

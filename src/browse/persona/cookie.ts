@@ -4,7 +4,7 @@ export interface Cookie {
   readonly value: string
   /** A host, without a leading dot. */
   readonly domain: string
-  /** For that host only; else also for those below it. */
+  /** Only for that host; otherwise also for its subdomains. */
   readonly hostOnly: boolean
   readonly path: string
   readonly secure: boolean
@@ -15,7 +15,7 @@ export interface Cookie {
   readonly sameSite: 'Strict' | 'Lax' | 'None' | undefined
 }
 
-/** Characters that no field of a cookie has: no header could carry them, and some end a line of cookies.txt. */
+/** Characters that no field of a cookie may contain: no header could carry them, and some end a line of cookies.txt. */
 export const CONTROL = /\p{Cc}/u
 
 /** Whether it has expired. */
@@ -23,12 +23,12 @@ export function isExpired({ expires }: Cookie, now = Date.now()): boolean {
   return expires !== undefined && expires * 1000 <= now
 }
 
-/** Whether it is sent to this host, path and time aside. */
+/** Whether its domain allows it for this host; path and time are not checked. */
 export function isForHost({ domain, hostOnly }: Cookie, host: string): boolean {
   return host === domain || (!hostOnly && host.endsWith(`.${domain}`))
 }
 
-/** The cookies of both lists; for the same name, domain and path that of the second. */
+/** The cookies of both lists; if name, domain and path are the same, that of the second. */
 export function merged(before: readonly Cookie[], after: readonly Cookie[]): Cookie[] {
   const keyed = [...before, ...after].map(
     (cookie) => [`${cookie.domain} ${cookie.path} ${cookie.name}`, cookie] as const,

@@ -3,9 +3,9 @@ import { CONTROL, type Cookie, sameSiteOf } from './cookie.ts'
 import { jsonIn, type OriginStorage, originsIn } from './storage.ts'
 
 /**
- * The cookies in a JSON export: a list as browser extensions (EditThisCookie, Cookie-Editor) and puppeteer write it, or
- * an object with `cookies` (and `origins`, as in Playwright's storage state). Throws UsageError that names the file and
- * the entry, but no value.
+ * Parses a JSON export of cookies: a list as written by browser extensions (EditThisCookie, Cookie-Editor) and
+ * puppeteer, or an object with `cookies` (and `origins`, as in Playwright's storage state). Throws UsageError that
+ * names the file and the entry, but no value.
  */
 export function parseCookiesJson(text: string, file: string): { cookies: Cookie[]; origins: OriginStorage[] } {
   const parsed = jsonIn(text, file)

@@ -9,9 +9,9 @@ const HEADER = `# Netscape HTTP Cookie File
 const HTTP_ONLY = '#HttpOnly_'
 
 /**
- * The cookies in a file in Netscape format, as curl, wget, yt-dlp and browser extensions write it. HttpOnly is
- * `#HttpOnly_` before the domain, as with curl, or in the comment above: `# HttpOnly, SameSite=Lax`. Throws UsageError
- * that names the file and the line, but no value.
+ * Parses cookies in Netscape format, as written by curl, wget, yt-dlp and browser extensions. HttpOnly is `#HttpOnly_`
+ * before the domain, as with curl, or in the comment above: `# HttpOnly, SameSite=Lax`. Throws UsageError that names
+ * the file and the line, but no value.
  */
 export function parseCookiesTxt(text: string, file: string): Cookie[] {
   const cookies: Cookie[] = []

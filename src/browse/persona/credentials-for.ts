@@ -10,9 +10,9 @@ import { DEFAULT_PERSONA } from './files.ts'
 const NONE: Credentials = { cookies: [], headers: new Map(), origins: [] }
 
 /**
- * The cookies, headers and storage of the persona that visits the page (ACTIVE_PERSONA in PERSONAS_DIR), with the
- * cookies of COOKIES_FILE. Throws AppError for one that is not there, or cannot be read: a page as nobody in
- * particular sees it is not what was asked for.
+ * Reads the cookies, headers and storage of the persona that visits the page (ACTIVE_PERSONA in PERSONAS_DIR), with the
+ * cookies of COOKIES_FILE. Throws AppError for one that does not exist or cannot be read: a page without its logins is
+ * not what was requested.
  */
 export function credentialsFor({ env, visit }: Pick<RequestContext, 'env' | 'visit'>): Promise<Credentials> {
   if (!visit) return read(env)

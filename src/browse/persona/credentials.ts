@@ -1,20 +1,25 @@
 import type { Persona } from './persona.ts'
 
-/** With what pages are asked for. None of it may reach a file of the archive, a log, or the arguments of a program. */
+/**
+ * The credentials for requests of pages. None of them may reach a file of the archive, a log, or the arguments of a
+ * program.
+ */
 export type Credentials = Pick<Persona, 'cookies' | 'headers' | 'origins'>
 
-/** May a header of an answer bring new credentials, by its name? What asks for some (WWW-Authenticate) does not. */
+/**
+ * Whether a header of an answer may, by its name, contain new credentials. Requests for them (WWW-Authenticate) do not.
+ */
 export const isSecretHeader = (name: string): boolean =>
   /^set-cookie2?$|auth(?!enticate$)|token|secret|session|csrf|xsrf|api-?key|jwt/i.test(name)
 
-/** Has somebody with these anything that may let others in, or that a page may show to nobody else? */
+/** Whether they include anything that may give others access, or that a page may show to nobody else. */
 export const hasLogins = ({ cookies, headers, origins }: Credentials): boolean =>
   cookies.length + headers.size + origins.length > 0
 
-/** Shorter ones are words that any text may have. */
+/** Shorter values are words that any text may contain. */
 const SHORTEST_SECRET = 8
 
-/** Takes all values of cookies, headers and storage from a text that a page has made with them. */
+/** Removes all values of cookies, headers and storage from a text that a page has made with them. */
 export function redaction({ cookies, headers, origins }: Credentials): (text: string) => string {
   const stored = origins.flatMap(({ localStorage }) =>
     localStorage.flatMap(({ value }) => [value, ...stringsIn(value)]),
@@ -31,7 +36,7 @@ export function redaction({ cookies, headers, origins }: Credentials): (text: st
   return (text) => text.replace(secret, '***')
 }
 
-/** The texts in a value that is JSON. */
+/** The strings in a JSON value. */
 function stringsIn(value: string): string[] {
   const found: string[] = []
   try {

@@ -5,7 +5,7 @@ export type HostHeaders = ReadonlyMap<string, Readonly<Record<string, string>>>
 
 const IN_QUOTES = 'a host stands in quotes: [headers."example.com"]'
 
-/** The `[headers."HOST"]` tables of a persona.toml. Throws UsageError, which quotes no value. */
+/** Reads the `[headers."HOST"]` tables of a persona.toml. Throws UsageError, which quotes no value. */
 export function headersIn(given: unknown, file: string): HostHeaders {
   const wrong = (where: string, why: string) => new UsageError(`${file}, ${where}: ${why}`)
   if (!isTable(given ?? {})) throw wrong('headers', 'headers belong in tables, one per host: [headers."example.com"]')
@@ -29,12 +29,12 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The headers that are sent to a URL, by lower-case name: those of its host, and no others. */
+/** The headers that are sent to a URL, by lower-case name: only those of its host. */
 export function headersFor(headers: HostHeaders, url: URL): Readonly<Record<string, string>> {
   return { ...headers.get(url.hostname), ...headers.get(url.host) }
 }
 
-/** The names of all of them, in lower case. */
+/** The names of all headers, in lower case. */
 export function headerNames(headers: HostHeaders): ReadonlySet<string> {
   return new Set([...headers.values()].flatMap((fields) => Object.keys(fields)))
 }

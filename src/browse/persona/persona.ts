@@ -9,7 +9,7 @@ import { type PersonaFiles, personaFiles } from './files.ts'
 import { type HostHeaders, headersIn } from './headers.ts'
 import { jsonIn, type OriginStorage, originsIn } from './storage.ts'
 
-/** An identity that visits pages: settings, headers and logins for crawls. Its files are for their owner only. */
+/** An identity that visits pages: settings, headers and logins for crawls. Only its owner may read its files. */
 export interface Persona {
   readonly name: string
   readonly files: PersonaFiles
@@ -20,7 +20,7 @@ export interface Persona {
   readonly origins: readonly OriginStorage[]
 }
 
-/** A persona, read from its files; undefined: there is none. Throws UsageError that names what is wrong with a file. */
+/** Reads a persona from its files; undefined: there is none. Throws UsageError that names the error in a file. */
 export async function readPersona(personas: string, name: string): Promise<Persona | undefined> {
   const files = personaFiles(join(personas, name))
   if (personaName.read(name) === undefined || !isFolder(files.folder)) return undefined
@@ -33,7 +33,7 @@ export async function readPersona(personas: string, name: string): Promise<Perso
   }
 }
 
-/** A path that is too long counts as no folder. Throws when it cannot be known. */
+/** Whether it is a folder; a path that is too long is none. Throws when that cannot be determined. */
 function isFolder(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
@@ -43,7 +43,7 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** The settings and headers in the text of a persona.toml. Throws UsageError. */
+/** Parses the settings and headers in a persona.toml. Throws UsageError. */
 export async function settingsIn(text: string, file: string): Promise<Pick<Persona, 'settings' | 'headers'>> {
   const { headers, ...settings } = await tomlIn(text, file).catch((error: unknown) => {
     // The parser quotes the line, which may be secret.
@@ -53,7 +53,7 @@ export async function settingsIn(text: string, file: string): Promise<Pick<Perso
   return { settings: textsOf(settings), headers: headersIn(headers, file) }
 }
 
-/** The cookies in a file; none when there is no such file. Throws UsageError. */
+/** Reads the cookies in a file; none when it does not exist. Throws UsageError. */
 export function cookiesIn(file: string): Cookie[] {
   return parseCookiesTxt(configText(file) ?? '', file)
 }

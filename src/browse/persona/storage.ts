@@ -1,12 +1,12 @@
 import { messageOf, UsageError } from '../../base/errors.ts'
 
-/** What pages of one origin keep in a browser (localStorage). */
+/** The data that pages of one origin keep in a browser (localStorage). */
 export interface OriginStorage {
   readonly origin: string
   readonly localStorage: readonly { readonly name: string; readonly value: string }[]
 }
 
-/** The storage of origins in a state as Playwright writes it; anything invalid is left out. */
+/** The storage of origins in Playwright's storage state; anything invalid is left out. */
 export function originsIn(state: unknown): OriginStorage[] {
   const list = typeof state === 'object' && state !== null ? (state as { origins?: unknown }).origins : undefined
   if (!Array.isArray(list)) return []
@@ -18,7 +18,7 @@ export function originsIn(state: unknown): OriginStorage[] {
   })
 }
 
-/** The storage of both lists; for the same origin that of the second. */
+/** The storage of both lists; if the origin is the same, that of the second. */
 export function mergedStorage(before: readonly OriginStorage[], after: readonly OriginStorage[]): OriginStorage[] {
   return [...new Map([...before, ...after].map((each) => [each.origin, each])).values()]
 }

@@ -15,7 +15,7 @@ const FIRST_SETTINGS = `# A persona: who looks at the pages of a crawl (add --pe
 # CHROME_TIMEZONE = "Europe/Berlin"
 `
 
-/** Creates the folder of a persona and its persona.toml, both for their owner only. Existing files stay. */
+/** Creates the folder of a persona and its persona.toml, both readable only by their owner. Existing files stay. */
 export function makePersona(personas: string, name: string): PersonaFiles {
   makeFolder(personas)
   const files = personaFiles(join(personas, name))

@@ -1,13 +1,13 @@
 import { pause } from './pause.ts'
 import { shownText } from './shown-text.ts'
 
-/** The part of the time for which a page may show nothing. */
+/** The part of the time during which a page may show nothing. */
 const SHARE = 0.6
 const SHOWS = 'img, svg, canvas, video, audio, iframe, frame, object, embed, input, button, select, textarea'
 
 /**
- * Waits for what a page's scripts are still making, where it shows nothing else: no text and no picture, the word
- * "loading", or a mark that it is busy. Its network may be quiet meanwhile.
+ * Waits while a page shows nothing but what its scripts will replace: no text and no picture, the word "loading", or a
+ * busy indicator. Its network may be quiet meanwhile.
  */
 export async function awaitContent(until: number): Promise<void> {
   if (self !== top || document.scripts.length === 0) return

@@ -2,10 +2,10 @@ import { keepDrawings } from './keep-drawings.ts'
 import { keepStyles } from './keep-styles.ts'
 import type { Scripts } from './scripts.ts'
 
-/** Frames in frames in frames ...: what is deeper stays empty. Of much deeper ones the browser itself says no more. */
+/** For frames in frames in frames ...: deeper ones stay empty. The browser stops reporting at a much greater depth. */
 const MAX_DEPTH = 20
 
-/** Nobody looks at other windows, what a shadow root shows can be taken, and frames within frames come to an end. */
+/** Prevents other windows, which nobody sees, opens shadow roots for captures, and ends nested frames. */
 const beforeScripts: Scripts['before-scripts'] = () => {
   window.open = () => null
   keepDrawings()

@@ -1,7 +1,7 @@
 import type { Scripts } from './scripts.ts'
 import { reader, shadowOf } from './world.ts'
 
-/** To a script that looks they are empty, too. */
+/** Scripts that read the fields find them empty, too. */
 const emptyFields: Scripts['empty-fields'] = (selector) => {
   const contentOf = reader(HTMLTemplateElement, 'content')
   const inside = (root: Document | DocumentFragment) => {

@@ -14,7 +14,7 @@ const MORE = new RegExp(
   ].join('|')})\\W*$`,
   'iu',
 )
-/** A button that may do more than to open something. */
+/** Matches a button that may do more than open something. */
 const DOES = new RegExp(
   [
     'delet|remov|eras|reset|discard|clear|cancel|unsub|subscri|sign|log ?(?:in|out)|follow|like|vote|report|block|mark',
@@ -33,11 +33,11 @@ const CLICKS = 50
 const SAME = 3
 
 /**
- * Opens what is folded, namely `details`, sections with a button that says what it controls, and what is behind "read
- * more". What leads elsewhere is not followed, forms are not sent or opened, and menus stay closed; "load more" is
- * pressed a few times and then no more. A section's button that sounds as if it did more is not pressed, and without
- * `presses` nothing is: what a button does, only its script knows, and it does that with the rights of whoever is
- * logged in. A page that was pressed leads nowhere any more, not even later.
+ * Opens folded content: `details`, sections with a button that declares what it controls, and text behind "read more".
+ * It follows no links, sends or opens no forms, and leaves menus closed; it presses "load more" a few times. It does
+ * not press a section's button that sounds as if it did more, and presses none without `presses`: only a button's
+ * script knows what it does, with the rights of the persona that is logged in. A page whose buttons were pressed cannot
+ * navigate any more, not even later.
  */
 export async function expand(until: number, presses: boolean): Promise<void> {
   for (const details of document.querySelectorAll<HTMLDetailsElement>('details:not([open], [name])')) {
@@ -67,7 +67,7 @@ export async function expand(until: number, presses: boolean): Promise<void> {
 const isShown = (element: Element) => element.checkVisibility({ visibilityProperty: true })
 const isInFlow = (element: Element) => !/absolute|fixed/.test(getComputedStyle(element).position)
 
-/** Does pressing this open what is folded, and nothing else? */
+/** Whether pressing this opens folded content, and does nothing else. */
 function opens(element: HTMLElement): boolean {
   if (element.closest(MENUS) || (element as Partial<HTMLButtonElement>).form) return false
   if (element.hasAttribute('aria-haspopup')) return false

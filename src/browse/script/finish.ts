@@ -1,6 +1,6 @@
 import type { Scripts } from './scripts.ts'
 
-/** What moves for ever, or is held, stays as it is. */
+/** Endless and paused animations stay as they are. */
 const finish: Scripts['finish'] = () => {
   for (const animation of document.getAnimations()) {
     const { endTime } = animation.effect?.getComputedTiming() ?? {}

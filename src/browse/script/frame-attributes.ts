@@ -9,14 +9,14 @@ const ADDRESSES = ['href', 'xlink:href', 'background', 'src', 'poster', 'action'
 const nameOf = reader(Element, 'localName')
 const attributesOf = reader(Element, 'attributes')
 
-/** What takes the place of attributes; null: nothing does. */
+/** New values of attributes; null removes one. */
 type Changes = Readonly<Record<string, string | null>>
 
-/** The attributes of a document's elements, as the elements are now. */
+/** Writes the attributes of a document's elements, in their present state. */
 export class FrameAttributes {
   /** The elements that show other documents, by the numbers in their marks. */
   readonly framing: Element[] = []
-  /** The elements that pictures are to be taken of. */
+  /** The elements that need a picture taken. */
   readonly pictured: Element[] = []
   readonly #prefix = `picture-of-page:${Math.random().toString(36).slice(2)}/`
   readonly #base: string
@@ -25,12 +25,12 @@ export class FrameAttributes {
     this.#base = base
   }
 
-  /** The addresses that stand for pictures. */
+  /** The addresses that stand for these pictures. */
   get pictures(): string[] {
     return this.pictured.map((_, number) => this.#prefix + number)
   }
 
-  /** As they stand in a tag. */
+  /** As written in a tag. */
   of(element: Element): string {
     const all = new Map(Array.from(attributesOf(element), ({ name, value }) => [name, value]))
     for (const name of all.keys()) if (name.toLowerCase() === FRAME_MARK) all.delete(name)
@@ -52,7 +52,7 @@ export class FrameAttributes {
   readonly #absolute = (address: string) =>
     URL.canParse(address, this.#base) ? new URL(address, this.#base).href : address
 
-  /** The address of a picture that is to be taken of an element; null: nobody sees it, or there are enough. */
+  /** The address for a picture of an element; null: it is not visible, or there are enough pictures. */
   #seen(element: Element): string | null {
     const isSeen = element.checkVisibility() && element.clientWidth * element.clientHeight > 0
     if (!isSeen || this.pictured.length >= MOST_PICTURES) return null
@@ -91,7 +91,7 @@ export class FrameAttributes {
   })
 }
 
-/** By the name of an element, which says of what kind it is. */
+/** Chosen by the name of an element, which determines its type. */
 function changesOf(changes: Readonly<Record<string, (element: never) => Changes>>) {
   return new Map(Object.entries(changes) as [string, (element: Element) => Changes][])
 }

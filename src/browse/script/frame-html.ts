@@ -7,7 +7,7 @@ import { reader, shadowOf } from './world.ts'
 const VOID = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '))
 const DROPPED = new Set('script noscript base noembed noframes'.split(' '))
 const EMPTY = new Set(['template', 'iframe'])
-/** What is in them is read as it stands, and what is behind the last of them, too. */
+/** Written as `pre`: a parser takes their content literally, and everything after `plaintext`, too. */
 const VERBATIM = new Set('xmp plaintext listing'.split(' '))
 
 const typeOf = reader(Node, 'nodeType')
@@ -16,9 +16,9 @@ const parentOf = reader(Node, 'parentNode')
 const nameOf = reader(Element, 'localName')
 
 /**
- * The document with what HTML itself does not say. Styles that scripts made or changed, adopted style sheets, shadow
- * roots, what was drawn on a canvas, typed or chosen in a form (never a password), the picture that was chosen of
- * several, a picture of a video that has no poster. Scripts are left out, and URLs are absolute.
+ * Serializes the document with state that HTML itself lacks: styles that scripts made or changed, adopted style sheets,
+ * shadow roots, the contents of canvases and form fields (never a password), the chosen picture of several, a frame of
+ * a video without a poster. Scripts are left out, and URLs are absolute.
  */
 const frameHtml: Scripts['frame-html'] = () => {
   const root = reader(Document, 'documentElement')(document)
@@ -48,7 +48,7 @@ const frameHtml: Scripts['frame-html'] = () => {
     const shadow = shade
       ? `<template shadowrootmode="open">${inside(shade)}${adoptedStyles(shade, shade.adoptedStyleSheets)}</template>`
       : ''
-    // A parser drops a line break that these begin with.
+    // A parser drops a line break at the beginning of these.
     const first = isKnown && /^(?:pre|textarea)$/.test(name) ? '\n' : ''
     const isField = isKnown && name === 'textarea'
     const content = isField
@@ -65,6 +65,6 @@ export default frameHtml
 
 const mediaOf = ({ sheet, media }: HTMLStyleElement) => (sheet?.disabled ? 'not all' : media)
 
-/** A style sheet that is not shown: another one that could be chosen, or one that is off. */
+/** A style sheet that does not apply: an alternative one, or one that is disabled. */
 const isUnused = ({ rel, title, sheet }: HTMLLinkElement) =>
   (/\balternate\b/i.test(rel) && title) || (/\bstylesheet\b/i.test(rel) && sheet?.disabled !== false)

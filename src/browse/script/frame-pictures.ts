@@ -1,11 +1,11 @@
 import { reader } from './world.ts'
 
-/** An address behind which a comma stands, or one with words about it. No place of it is tried again. */
+/** Matches an address that ends with a comma, or one with descriptors. Never backtracks. */
 const CANDIDATE = /([^\s,]\S*),(?=\s|$)|([^\s,]\S*)([^,]*)/g
 
 const parentOf = reader(Node, 'parentNode')
 
-/** What a canvas shows; null: nothing, or what the page may not read. */
+/** The content of a canvas; null: it is empty, or the page may not read it. */
 export function dataUrl(canvas: HTMLCanvasElement, type?: string): string | null {
   try {
     return canvas.width * canvas.height > 0 ? canvas.toDataURL(type) : null
@@ -14,7 +14,7 @@ export function dataUrl(canvas: HTMLCanvasElement, type?: string): string | null
   }
 }
 
-/** What a video shows, on a canvas; null: it has no picture yet. */
+/** The present frame of a video, on a canvas; null: it has none yet. */
 export function frameOf(video: HTMLVideoElement): HTMLCanvasElement | null {
   const canvas = Document.prototype.createElement.call(document, 'canvas') as HTMLCanvasElement
   Object.assign(canvas, { width: video.videoWidth, height: video.videoHeight })
@@ -23,11 +23,11 @@ export function frameOf(video: HTMLVideoElement): HTMLCanvasElement | null {
   return canvas
 }
 
-/** Of a file that is shown in several parts the browser names one part for all. */
+/** For a file that is shown in several parts, the browser names one part for all. */
 export const shownBy = ({ src, currentSrc }: HTMLImageElement) =>
   src.split('#')[0] === currentSrc.split('#')[0] ? src : currentSrc
 
-/** The picture that was chosen of several, with its size, as attributes. */
+/** The chosen picture of several, with its size, as attributes. */
 export function chosenPicture(image: HTMLImageElement, absolute: (address: string) => string) {
   const parent = parentOf(image) as Element | null
   const sources = (parent?.localName === 'picture' ? [...parent.children] : [image]) as HTMLSourceElement[]

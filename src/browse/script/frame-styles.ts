@@ -1,12 +1,12 @@
 import { writtenStyles } from './keep-styles.ts'
 import { escaped } from './markup.ts'
 
-// Of what stands in a drawing a parser takes more for markup than where it stood.
+// Inside a drawing, a parser takes more text for markup than it would elsewhere.
 const STRINGS = [/"(?:\\.|[^"\\\n])*"?/, /'(?:\\.|[^'\\\n])*'?/]
 const PARTS = [/\/\*.*?(?:\*\/|$)/, ...STRINGS, /url\([^)"']*\)?/, /<(?=[a-z!?/])/]
 const TAGS = new RegExp(PARTS.map(({ source }) => source).join('|'), 'gis')
 
-/** The text of a `style` element: as it was written, unless scripts have changed its rules. */
+/** The text of a `style` element: as written, unless scripts have changed its rules. */
 export function styleText(element: HTMLStyleElement): string {
   const { textContent: text, sheet } = element
   if (!sheet) return text
@@ -21,7 +21,7 @@ export function styleText(element: HTMLStyleElement): string {
 export const styleElement = (css: string, media: string) =>
   `<style${media ? ` media="${escaped(media)}"` : ''}>${css.replace(TAGS, withoutTags)}</style>`
 
-/** The style sheets that scripts have given a document or shadow root, as elements. */
+/** The style sheets that scripts have added to a document or shadow root, as elements. */
 export const adoptedStyles = (place: Node, sheets: readonly CSSStyleSheet[]) =>
   sheets
     .map((sheet, number) =>
@@ -31,7 +31,7 @@ export const adoptedStyles = (place: Node, sheets: readonly CSSStyleSheet[]) =>
 
 const rulesOf = (sheet: CSSStyleSheet) => Array.from(sheet.cssRules, (rule) => rule.cssText)
 
-/** A declaration without a value is what the browser could not write. */
+/** A declaration without a value is one that the browser could not write. */
 const textOf = (rules: readonly string[], place: Node, number: number) =>
   (rules.some((rule) => /:\s*;/.test(rule)) && writtenStyles(place)[number]) || rules.join('\n')
 

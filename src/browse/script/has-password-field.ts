@@ -13,7 +13,7 @@ function has(root: ParentNode): boolean {
   )
 }
 
-/** Of a frame of another site there is none for us. */
+/** We cannot access the document of a frame from another site. */
 function documentIn(frame: HTMLIFrameElement): Document | null {
   try {
     return frame.contentDocument

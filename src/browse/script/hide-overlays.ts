@@ -8,17 +8,17 @@ const BUTTON = 'button, [role=button], input[type=button], input[type=submit], a
 const DIALOG = '[aria-modal=true], [role=dialog], [role=alertdialog]'
 const PICTURES = 'img, picture, canvas, video, svg, iframe, object, embed'
 const ARTICLE = 'main, article, [role=main], [role=article]'
-/** A look at a line of ten thousands of elements takes the browser ten seconds. */
+/** Measuring a line of ten thousands of elements takes the browser ten seconds. */
 const HUGE = 20_000
 
 /**
- * Hides what covers a page: consent banners, by the selectors of a list and by their looks and words; dialogs; the veil
- * behind them; and the lock on scrolling that comes with them. By style sheets beside the document's own, so that the
- * document stays as it was. Nothing is clicked.
+ * Hides everything that covers a page: consent banners, by the selectors of a list and by their looks and words;
+ * dialogs; the backdrop behind them; and the lock on scrolling that comes with them. It uses style sheets beside the
+ * document's own, so that the document stays as it was, and clicks nothing.
  *
- * A banner is fixed to the window, has a button, and speaks of cookies or consent, not only in links: a list of
- * functions may have `cookie()`. What holds the greater part of a page's text, an article, or all that there is, is
- * no overlay, whatever it is called. Each call judges anew: what filled meanwhile is seen again.
+ * A banner is fixed to the window, has a button, and mentions cookies or consent, not only in links: a list of
+ * functions may have `cookie()`. Whatever contains most of a page's text, an article, or the whole content is no
+ * overlay, whatever its name. Each call decides anew: an overlay that has become content meanwhile is shown again.
  */
 const hideOverlays: Scripts['hide-overlays'] = (listed) => {
   globalThis.hiddenOverlays ??= new Map()
@@ -40,7 +40,7 @@ const hideOverlays: Scripts['hide-overlays'] = (listed) => {
   for (const selector of listed)
     try {
       for (const element of document.querySelectorAll(selector)) if (!isKept(element)) found.add(element)
-    } catch {} // A selector that this browser does not know.
+    } catch {} // This browser does not know the selector.
   const layers = fixedLayers()
   for (const layer of layers)
     if (!isKept(layer) && (isBanner(layer) || (isDialog(layer) && !isMost(layer)))) found.add(layer)
@@ -68,7 +68,7 @@ const textOf = (element: Element) => (element.shadowRoot?.textContent ?? '') + s
 
 const isFixed = (element: Element) => getComputedStyle(element).position === 'fixed' || element.matches('dialog:modal')
 
-/** The elements that stand still before the page when it is scrolled. */
+/** The elements that stay in place in front of the page when it scrolls. */
 function fixedLayers(): Set<Element> {
   const layers = new Set<Element>()
   const elements = [...document.querySelectorAll('body *')]

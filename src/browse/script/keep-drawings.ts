@@ -1,6 +1,6 @@
 type Get = (this: HTMLCanvasElement, kind: string, options?: object) => RenderingContext | null
 
-/** What WebGL has drawn can be read later, and not only in the moment when it is drawn. */
+/** Makes WebGL drawings readable at any time, and not only at the moment of drawing. */
 export function keepDrawings(): void {
   const get = HTMLCanvasElement.prototype.getContext as Get
   const getContext: Get = function getContext(kind, options) {

@@ -1,13 +1,13 @@
-/** To a document or element: what its styles were written as is wanted. */
+/** Asks a document or element for the original text of its styles. */
 const ASK = 'archivebox-styles-wanted'
-/** The answer, in `detail`: a JSON list with a text for each of its style sheets. */
+/** Carries the answer in `detail`: a JSON list with a text for each of its style sheets. */
 const TELL = 'archivebox-styles'
 
 type Styled = { readonly sheet?: CSSStyleSheet | null; readonly adoptedStyleSheets?: readonly CSSStyleSheet[] }
 
 /**
- * Remembers the text of the rules that scripts make. Browsers give it back without `border: 1px solid var(--colour)`
- * where another declaration of the rule overrides a part of it.
+ * Remembers the text of the rules that scripts make. Browsers return it without `border: 1px solid var(--colour)` if
+ * another declaration of the rule overrides a part of it.
  */
 export function keepStyles(): void {
   const written = new WeakMap<CSSStyleSheet | CSSRule, string>()
@@ -48,7 +48,7 @@ export function keepStyles(): void {
   addEventListener(ASK, tell, true)
 }
 
-/** From a world of ours: what the style sheets of a document, shadow root or element were written as. */
+/** Called in our world: the original text of the style sheets of a document, shadow root or element. */
 export function writtenStyles(place: Node): string[] {
   let texts: string[] = []
   const take = (event: Event) => {

@@ -1,10 +1,10 @@
 import { pause } from './pause.ts'
 
-/** A list of sources that begins with fonts of this machine; behind them the address of a file. */
+/** Matches a list of sources that begins with local fonts, and the address of a file after them. */
 const LOCAL_FIRST = /^(?:\s*local\([^)]*\)\s*,)+\s*url\("?([^")]*)"?\)/
 
 /**
- * Loads the served files of fonts that this machine has itself (`src: local(...), url(...)`), because another one may
+ * Loads the files of fonts that this machine also has itself (`src: local(...), url(...)`), because another machine may
  * lack them.
  */
 export async function loadFonts(until: number): Promise<void> {
@@ -32,6 +32,6 @@ function rulesOf(sheet: CSSStyleSheet): CSSRule[] {
   try {
     return [...sheet.cssRules]
   } catch {
-    return [] // Of another origin.
+    return [] // From another origin.
   }
 }

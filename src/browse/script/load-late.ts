@@ -1,8 +1,7 @@
 import { pause } from './pause.ts'
 
 /**
- * Loads at once what would load late, also where a script should have done it and has not, and waits for pictures and
- * fonts.
+ * Loads lazy content at once, also where a script should have loaded it and did not, and waits for pictures and fonts.
  */
 export async function loadLate(until: number): Promise<void> {
   const late = 'img[loading=lazy], iframe[loading=lazy]'
@@ -22,7 +21,7 @@ export async function loadLate(until: number): Promise<void> {
         for (const event of ['load', 'error']) image.addEventListener(event, resolve, { once: true })
       }),
   )
-  // A document whose loading broke off or was stopped, and that loads no font, never says that they are ready.
+  // A document whose loading broke off or was stopped, and that loads no font, never reports that they are ready.
   const fonts = document.fonts.status === 'loading' ? document.fonts.ready : undefined
   await Promise.race([Promise.all([...loaded, fonts]), pause(Math.max(0, until - performance.now()))])
 }

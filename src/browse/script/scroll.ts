@@ -7,9 +7,9 @@ const HIDDEN_MS = 500
 const GROWTH_MS = 400
 
 /**
- * Shows all of a page once, screen by screen, since much loads only when it is seen; at most fifty screens, because
- * some pages never end. Then the boxes in it that scroll and are large or have pictures, each at most twenty steps.
- * Everything is back at its beginning in the end.
+ * Shows all of a page once, screen by screen, since much loads only when it becomes visible; at most fifty screens,
+ * because some pages never end. Then scrolls the boxes in it that are large or have pictures, at most twenty steps
+ * each. Finally scrolls everything back to its beginning.
  */
 export async function scroll(until: number): Promise<void> {
   const root = document.scrollingElement
@@ -36,11 +36,11 @@ export async function scroll(until: number): Promise<void> {
   scrollTo({ top: 0, left: 0, behavior: 'instant' })
 }
 
-// Observers of what is seen are told between two frames, however long a busy machine takes for one.
+// Observers of visibility are called between two frames, however long a busy machine takes for one.
 const frame = () => new Promise(requestAnimationFrame)
 const seen = () => Promise.race([frame().then(frame).then(frame), pause(HIDDEN_MS)])
 
-/** What comes at the end of a feed is requested only there. Meanwhile the network comes to rest, which takes longer. */
+/** The end of a feed requests more only when it is reached. Meanwhile the network becomes quiet, which takes longer. */
 async function grows(root: Element, until: number): Promise<boolean> {
   const height = root.scrollHeight
   const last = Math.min(until, performance.now() + GROWTH_MS)

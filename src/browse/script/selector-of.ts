@@ -1,4 +1,4 @@
-/** A selector of this element and no other of its document or shadow root. */
+/** A selector that matches only this element in its document or shadow root. */
 export function selectorOf(element: Element): string {
   const tree = element.getRootNode() as Document | ShadowRoot
   const isOne = (selector: string) => tree.querySelectorAll(selector).length === 1
@@ -11,7 +11,7 @@ export function selectorOf(element: Element): string {
 }
 
 /**
- * Adds a style to a document or shadow root, by a sheet beside its own, which stays as it was.
+ * Adds a style to a document or shadow root, in a separate sheet, so that its own sheets stay as they were.
  * @returns the sheet
  */
 export function restyle(tree: Document | ShadowRoot, selectors: string, style: string, media = ''): CSSStyleSheet {

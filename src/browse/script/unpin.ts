@@ -3,7 +3,7 @@ import { restyle, selectorOf } from './selector-of.ts'
 
 const MOST_ELEMENTS = 20_000
 
-/** What is fixed to the window would be printed on every sheet, over the text. */
+/** Fixed elements would be printed on every sheet, over the text. */
 const unpin: Scripts['unpin'] = () => {
   const all = [...document.querySelectorAll('body *')].slice(0, MOST_ELEMENTS)
   const pinned = all.filter((element) => getComputedStyle(element).position === 'fixed').map(selectorOf)

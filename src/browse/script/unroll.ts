@@ -5,8 +5,8 @@ const MOST_ELEMENTS = 20_000
 const TALL = ['height: auto', 'min-height: max-content', 'max-height: none', 'bottom: auto', 'overflow: visible']
 
 /**
- * Where the page itself does not scroll, but a box that fills most of the window does, the box and all that it is in
- * become as tall as its content.
+ * If a box that fills most of the window scrolls instead of the page, makes the box and everything around it as tall as
+ * its content.
  */
 const unroll: Scripts['unroll'] = () => {
   const root = document.scrollingElement
@@ -34,6 +34,6 @@ const inside = (node: ParentNode): Element[] =>
     .slice(0, MOST_ELEMENTS)
     .flatMap((element) => (element.shadowRoot ? [element, ...inside(element.shadowRoot)] : [element]))
 
-/** The element in which this one is shown. */
+/** The element that contains this one when shown. */
 const around = (box: Element): Element | undefined =>
   box.assignedSlot ?? box.parentElement ?? (box.getRootNode() as Partial<ShadowRoot>).host

@@ -3,10 +3,10 @@ import type { Headers } from './http-message.ts'
 import { type IndexLine, lineText } from './index-line.ts'
 import { byBytes } from './sorted-lines.ts'
 
-/** What replay tools look at of a request's body. */
+/** The part of a request's body that replay tools use. */
 const MOST_BODY = 16_384
 
-/** Where a record lies in its file, and what it is about. */
+/** The position of a record in its file, and its subject. */
 export interface IndexEntry {
   readonly url: string
   readonly at: Date
@@ -15,15 +15,15 @@ export interface IndexEntry {
   readonly digest: string
   readonly offset: number
   readonly length: number
-  /** Why the body is not whole. */
+  /** Why the body is incomplete. */
   readonly truncated?: string | undefined
-  /** Where a redirect leads. */
+  /** The target of a redirect. */
   readonly leadsTo?: string | undefined
-  /** Of a request other than GET. */
+  /** For a request other than GET. */
   readonly request?: { readonly method: string; readonly headers: Headers; readonly body?: Buffer | undefined }
 }
 
-/** The index of a file: one line per record, sorted by their bytes. */
+/** The index of a file: one line per record, sorted by bytes. */
 export function cdxj(entries: readonly IndexEntry[], filename: string): string {
   return entries
     .map((entry) => lineText(lineOf(entry, filename)))
@@ -35,7 +35,7 @@ function lineOf(
   { url, at, mime, status, digest, offset, length, truncated, leadsTo, request }: IndexEntry,
   filename: string,
 ): IndexLine {
-  // A request's body becomes part of the key, as pywb and wabac.js look for it.
+  // A request's body becomes part of the key, as pywb and wabac.js look it up.
   const { key, more } = request ? withBody(url, request) : { key: url, more: {} }
   return {
     key: `${getSurt(key)} ${at.toISOString().replace(/\D/g, '').slice(0, 14)}`,

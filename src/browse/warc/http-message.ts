@@ -1,30 +1,30 @@
 /** Headers in their order; a name may occur more than once. */
 export type Headers = readonly (readonly [name: string, value: string])[]
 
-/** They would give away who was logged in, so they are never written, whoever that was. */
+/** These would reveal who was logged in, so they are never written. */
 const SECRET = new Set(['authorization', 'cookie', 'proxy-authorization', 'set-cookie', 'set-cookie2'])
 
-/** Under this prefix stand headers that are not true of the stored body, as other recorders of browsers do. */
+/** The prefix of headers that are not true of the stored body, as other browser recorders use it. */
 const ORIGINAL = 'x-orig-'
 
-/** How a stored body relates to what came over the wire. */
+/** How a stored body relates to the one that was sent. */
 export interface StoredBody {
   readonly size: number
-  /** The browser hands out bodies without their content encoding. */
+  /** The browser returns bodies without their content encoding. */
   readonly isDecoded: boolean
 }
 
 /** The head of a request, with its empty line. */
 export function requestHead(method: string, url: string, headers: Headers): string {
   const { pathname, search, host } = new URL(url)
-  // Those of HTTP/2 that begin with a colon say what is in the first line here.
+  // Pseudo-headers of HTTP/2, which begin with a colon, are in the first line here.
   const rest = headers.filter(([name]) => !name.startsWith(':') && name.toLowerCase() !== 'host')
   return head(`${method} ${pathname}${search} HTTP/1.1`, [['Host', host], ...rest])
 }
 
 /**
- * The head of a response, with its empty line. Bodies are stored without their chunks; headers that would contradict
- * what is stored get another name.
+ * The head of a response, with its empty line. Bodies are stored without chunks; headers that would contradict the
+ * stored body are renamed.
  */
 export function responseHead(status: number, text: string, headers: Headers, body: StoredBody): string {
   const kept = headers.map(([name, value]) => {

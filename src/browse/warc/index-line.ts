@@ -1,4 +1,4 @@
-/** The fields that replay finds a record by: numbers are text in a CDXJ. */
+/** The fields by which replay finds a record: numbers are text in a CDXJ. */
 export interface IndexFields {
   readonly url: string
   readonly mime: string
@@ -10,7 +10,7 @@ export interface IndexFields {
   readonly [name: string]: string
 }
 
-/** One line of an index: the URL in sort order and the time in 14 digits, and the fields. */
+/** One line of an index: the key, which is the URL in sort order and the time in 14 digits, and the fields. */
 export interface IndexLine {
   readonly key: string
   readonly fields: IndexFields
@@ -34,7 +34,7 @@ export function timeOf({ key }: IndexLine): string {
   return key.slice(-14).replace(/^(....)(..)(..)(..)(..)(..)$/, '$1-$2-$3T$4:$5:$6Z')
 }
 
-/** When the last response of a URL arrived: the browser's comes after our own. */
+/** When the last response for a URL arrived: the browser's comes after our own. */
 export function capturedAt(url: string, lines: readonly IndexLine[]): string | undefined {
   const line = lines.findLast(({ fields }) => fields.url === url)
   return line && timeOf(line)

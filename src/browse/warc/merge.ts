@@ -7,9 +7,9 @@ import { capturedAt, type IndexLine, linesIn, lineText, timeOf } from './index-l
 import { SortedLines } from './sorted-lines.ts'
 import { ARCHIVE, type WaczFile, type WaczInfo, type WaczPage } from './wacz-file.ts'
 
-/** How many bodies are recognised; later ones are stored as often as they occur. */
+/** The number of bodies that are recognised; later ones are stored as often as they occur. */
 const MOST_KNOWN = 200_000
-/** A record that refers to another one has about this size. */
+/** The approximate size of a record that refers to another one. */
 const LEAST_BYTES = 1_500
 /** Enough to find the head of a response in a record. */
 const HEAD_BYTES = 64 * 1024
@@ -29,10 +29,10 @@ interface Stored {
 }
 
 /**
- * Merges the WARCs of pages into one, with one index: a body that an earlier page has brought is stored once, and later
- * records refer to it (`revisit`). Memory stays small however many pages there are.
+ * Merges the WARCs of pages into one, with one index: a body that an earlier page has contributed is stored once, and
+ * later records refer to it (`revisit`). Uses little memory however many pages there are.
  * @param pages is iterated twice
- * @returns how many pages are in it; those without a WARC are not
+ * @returns the number of pages in it; those without a WARC do not count
  */
 export async function mergePages(
   wacz: WaczFile,
@@ -100,7 +100,7 @@ interface Part {
   readonly pieces: AsyncIterable<Buffer> | readonly Buffer[]
 }
 
-/** A WARC from beginning to end, with references in place of known bodies. */
+/** Yields a WARC from beginning to end, with references in place of known bodies. */
 async function* partsOf(
   file: FileHandle,
   lines: readonly IndexLine[],

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { closeSync, createReadStream, openSync, rmSync, writeSync } from 'node:fs'
 
-/** What is larger goes to a file. */
+/** Larger bodies go to a file. */
 const MEMORY_BYTES = 1024 * 1024
 
-/** A body that is received piece by piece: a small one in memory, a large one in a file, which `drop` deletes. */
+/** A body that arrives piece by piece: a small one in memory, a large one in a file, which `drop` deletes. */
 export class Payload {
   readonly #path: string
   readonly #hash = createHash('sha256')
@@ -47,7 +47,7 @@ export class Payload {
     this.#pieces = []
   }
 
-  /** Its bytes, as often as they are wanted. */
+  /** Yields its bytes; can be read repeatedly. */
   async *pieces(): AsyncGenerator<Buffer, void> {
     if (this.#file === undefined) yield* this.#pieces
     else for await (const piece of createReadStream(this.#path)) yield piece as Buffer

@@ -1,12 +1,12 @@
 import { isSecretHeader } from '../persona/credentials.ts'
 import type { Exchange } from './writer.ts'
 
-/** Headers of requests that say how a page was asked for, and nothing of who asked. */
+/** Request headers that say how a page was requested, and nothing about the visitor. */
 const OPEN = new Set(['accept', 'accept-encoding', 'accept-language', 'content-type', 'host', 'range', 'user-agent'])
 
 /**
- * An exchange as it may be kept of somebody who has logins: scripts put tokens of theirs into any header and body, and
- * servers into answers.
+ * Reduces an exchange of a visitor with logins to the parts that may be kept: scripts put tokens into any header and
+ * body, and servers into answers.
  */
 export function withoutLogins(exchange: Exchange): Exchange {
   return {

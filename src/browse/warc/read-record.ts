@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { AppError } from '../../base/errors.ts'
 
-/** Where a record lies in a file, in bytes: a gzip member. */
+/** The position of a record in a file, in bytes: a gzip member. */
 export interface Place {
   readonly offset: number
   readonly length: number
@@ -11,20 +11,23 @@ export interface Place {
 
 /** A response in a WARC. */
 export interface ReadResponse {
-  /** Headers of the record and of the response, by names in lower case; a name that is repeated counts once. */
+  /** Headers of the record and of the response, by names in lower case; of a repeated name, one counts. */
   readonly record: ReadonlyMap<string, string>
   readonly headers: ReadonlyMap<string, string>
-  /** As it was received. */
+  /** As received. */
   readonly body: AsyncIterable<Buffer>
 }
 
 const HEAD_END = '\r\n\r\n'
 const MOST_HEAD = 1024 * 1024
 
-/** Reads a response from a WARC file; somebody must read its body, or break off. Throws AppError, or the system's. */
+/**
+ * Reads a response from a WARC file; the caller must read its body, or break off. Throws AppError, or the system's
+ * error.
+ */
 export async function readResponse(file: string, { offset, length }: Place): Promise<ReadResponse> {
   const source = createReadStream(file, { start: offset, end: offset + length - 1 })
-  const member = pipeline(source, createGunzip(), () => {}) // A failure comes out of the end that is read.
+  const member = pipeline(source, createGunzip(), () => {}) // The reader of the member gets the error.
   const pieces = member[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   let buffer: Buffer = Buffer.alloc(0)
   const head = async () => {

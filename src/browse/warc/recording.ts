@@ -18,10 +18,10 @@ export const WARC = 'data.warc.gz'
 export const INDEX = 'index.cdxj'
 
 const MAX_SIZE = 750 * 1024 * 1024
-/** A page that goes on requesting must not fill the memory with notes. */
+/** A page that never stops requesting must not fill the memory with notes. */
 const MOST_NOTES = 1_000
 
-/** How long the browser may take to hand out what it has loaded. */
+/** How long the browser may take to return what it has loaded. */
 const LATE_MS = 10_000
 
 /** A URL, and why its content is not in the file. */
@@ -30,21 +30,21 @@ interface LeftOut {
   readonly why: string
 }
 
-/** What was made of the page, as a record of its own. */
+/** Something made from the page, which gets its own record. */
 export interface Made {
   readonly url: string
   readonly mime: string
   readonly bytes: Buffer
 }
 
-/** What came of a recording. */
+/** The outcome of a recording. */
 export interface Recorded {
-  /** Responses, and references to earlier ones. */
+  /** The number of responses, and of references to earlier ones. */
   readonly responses: number
   readonly leftOut: readonly LeftOut[]
 }
 
-/** What the visits of a page and our own requests bring, on its way into one WARC. */
+/** Collects everything that the visits of a page and our own requests receive, for one WARC. */
 export class Recording {
   readonly #folder: string
   readonly #limit: SizeLimit
@@ -55,7 +55,7 @@ export class Recording {
   readonly #coming = new Set<Promise<void>>()
   readonly #whole = new Map<string, Whole>()
   readonly #loading: (() => Iterable<string>)[] = []
-  /** Answers to requests of our own: those that go on, as far as they have come, and those that broke off. */
+  /** Answers to our own requests: those in progress, as far as they have come, and those that broke off. */
   readonly #open = new Set<() => Exchange>()
   readonly #broken: Exchange[] = []
   #writer: Promise<WarcWriter> | undefined
@@ -65,29 +65,29 @@ export class Recording {
   #payloads = 0
   #isOver = false
 
-  /** @param isPrivate somebody with logins visits the page: only what is open of each exchange is kept */
+  /** @param isPrivate whether the page is visited with logins: only the public parts of each exchange are kept */
   constructor(folder: string, env: Texts, isPrivate: Promise<boolean>) {
     this.#folder = folder
     this.#isPrivate = isPrivate
     this.#limit = sizeLimit(env, 'WARC_MAX_SIZE', MAX_SIZE)
   }
 
-  /** What is to be requested as a whole at the end: the browser got parts of it, or could not hand it out. */
+  /** URLs to request as a whole at the end: the browser received parts of them, or could not return them. */
   get later(): string[] {
     return [...this.#later].filter((url) => !this.#whole.has(url))
   }
 
-  /** Bytes for which there is room. */
+  /** The bytes that still fit. */
   get left(): number {
     return this.#limit.bytes - this.#bytes
   }
 
-  /** The whole response to which this URL leads, if it is there. */
+  /** The complete response that this URL leads to, if there is one. */
   endOf(url: string): Whole | undefined {
     return endOf(url, this.#whole)
   }
 
-  /** Takes an exchange that is still under way; it may come to nothing. */
+  /** Adds an exchange that is still in progress; it may yield nothing. */
   add(exchange: Promise<Exchange | undefined>): void {
     if (this.#isOver) return
     const coming = exchange
@@ -103,7 +103,7 @@ export class Recording {
     this.#coming.add(coming)
   }
 
-  /** Listens to an answer to a request of our own, while somebody else reads it. */
+  /** Listens to an answer to our own request, while a caller reads it. */
   listen(url: string, requestHeaders: Readonly<Record<string, string>>, answer: IncomingMessage): void {
     if (this.#isOver) return
     const at = new Date()
@@ -111,7 +111,7 @@ export class Recording {
     const ip = answer.socket.remoteAddress
     const { httpVersion, statusCode: status = 0, statusMessage: statusText = '', rawHeaders } = answer
     let isTooLarge = false
-    // Pieces pass here, whoever reads them and when; a listener for `data` would start the flow.
+    // Every piece passes here, whatever reads it; a listener for `data` would start the flow.
     const push = answer.push.bind(answer)
     answer.push = (piece: Buffer | null, encoding?: BufferEncoding) => {
       isTooLarge ||= piece !== null && body.size + piece.length > this.left
@@ -132,17 +132,17 @@ export class Recording {
     })
   }
 
-  /** Notes what is to be requested as a whole at the end. */
+  /** Notes a URL to request as a whole at the end. */
   retryLater(url: string): void {
     if (/^https?:/.test(url) && this.#later.size < MOST_NOTES) this.#later.add(url)
   }
 
-  /** Notes what is not in the file. */
+  /** Notes that a URL is not in the file. */
   leaveOut(url: string, why: string): void {
     if (this.#leftOut.size < MOST_NOTES && !this.#leftOut.has(url)) this.#leftOut.set(url, why)
   }
 
-  /** Tells at the end what has not come to its end by then. */
+  /** Registers a source of the URLs that are still loading at the end. */
   loads(urls: () => Iterable<string>): void {
     this.#loading.push(urls)
   }
@@ -159,7 +159,7 @@ export class Recording {
    */
   async finish(page: string, made: readonly Made[]): Promise<Recorded | undefined> {
     for (const urls of this.#loading) for (const url of urls()) this.leaveOut(url, 'it did not come to its end')
-    // A browser that hangs must not keep the rest.
+    // A browser that hangs must not hold up the rest.
     await Promise.race([Promise.all(this.#coming), sleep(LATE_MS, undefined, { ref: false })])
     for (const received of this.#takeOpen()) this.#ended(received())
     for (const exchange of this.#broken) {
@@ -188,7 +188,7 @@ export class Recording {
     return { responses, leftOut }
   }
 
-  /** Deletes what is not finished. */
+  /** Deletes an unfinished recording. */
   async discard(): Promise<void> {
     this.#isOver = true
     await this.#queue
@@ -199,7 +199,7 @@ export class Recording {
     for (const name of readdirSync(this.#folder)) if (name.startsWith('.')) rmSync(join(this.#folder, name))
   }
 
-  /** Takes the end of an answer to a request of our own; a redirect is whole without its body. */
+  /** Adds the end of an answer to our own request; a redirect is complete without its body. */
   #ended(exchange: Exchange): void {
     if (exchange.truncated === undefined || targetOf(exchange) !== undefined) this.#put(exchange)
     else this.#broken.push(exchange)
@@ -241,26 +241,26 @@ export class Recording {
       .finally(() => body.drop())
   }
 
-  /** Is there more of this URL than where it leads? */
+  /** Whether this URL has a complete response that is no redirect. */
   #hasPage(url: string): boolean {
     const there = this.#whole.get(url)
     return there !== undefined && there.leadsTo === undefined
   }
 
-  /** Notes what is there of its URL. */
+  /** Notes the response for its URL. */
   #note(exchange: Exchange): void {
     const { url, method, status, body, truncated } = exchange
     const leadsTo = targetOf(exchange)
     const isWhole = method === 'GET' && status !== 206 && (truncated === undefined || leadsTo !== undefined)
     const before = this.#whole.get(url)
-    // What has set a cookie by a redirect to itself is there behind it. What comes again may be empty then.
+    // A page that sets a cookie by a redirect to itself comes after that redirect. A repeated response may be empty.
     const isMore = leadsTo === undefined && (before?.leadsTo !== undefined || body.size > (before?.bytes ?? 0))
     if (isWhole && (!before || isMore)) this.#whole.set(url, { bytes: body.size, leadsTo })
   }
 
   async #begin(): Promise<WarcWriter> {
     mkdirSync(this.#folder, { recursive: true })
-    const { WarcWriter } = await import('./writer.ts') // Only where something is recorded.
+    const { WarcWriter } = await import('./writer.ts') // Loaded only when something is recorded.
     return await WarcWriter.open(this.#folder, WARC, { software: `archivebox-ts/${VERSION}` })
   }
 }

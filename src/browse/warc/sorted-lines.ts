@@ -2,7 +2,7 @@ import { closeSync, createReadStream, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { namelessFile } from '../../base/nameless-file.ts'
 
-/** How many characters are sorted in memory. */
+/** The number of characters that are sorted in memory. */
 const RUN_CHARS = 4 * 1024 * 1024
 
 /** Sorts lines that need not fit into memory, by their bytes (they are ASCII): sorted runs on disk, then merged. */
@@ -16,14 +16,14 @@ export class SortedLines {
     this.#runChars = runChars
   }
 
-  /** @param line ends with a line feed, the only one in it */
+  /** @param line ends with its only line feed */
   add(line: string): void {
     this.#lines.push(line)
     this.#chars += line.length
     if (this.#chars >= this.#runChars) this.#endRun()
   }
 
-  /** All lines; no more can be added. */
+  /** Yields all lines; no more can be added. */
   async *merged(): AsyncGenerator<string, void> {
     if (this.#runs.length === 0) return yield* this.#lines.sort(byBytes)
     this.#endRun()

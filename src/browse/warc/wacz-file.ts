@@ -12,12 +12,12 @@ const gzip = promisify(zlibGzip)
 /** The paths of the parts of a WACZ. */
 export const ARCHIVE = 'data.warc.gz'
 const PAGES = 'pages/pages.jsonl'
-/** The names that pywb finds an index by; it ignores a plain `.cdxj`. */
+/** The name by which pywb finds an index; it ignores a plain `.cdxj`. */
 const INDEX = 'index.cdx.gz'
 const BLOCKS = 'indexes/index.idx'
 /** A smaller part is written in one go: a stream would cost more. */
 const SMALL = 256 * 1024
-/** Lines that are compressed together, as other makers of WACZ files do. */
+/** The number of lines that are compressed together, as other makers of WACZ files do. */
 const BLOCK_LINES = 1_024
 
 /** A page as replay tools list it. */
@@ -39,8 +39,8 @@ export interface WaczInfo {
 }
 
 /**
- * A WACZ 1.1.1 in the making: a zip with WARC, index, list of pages, and the hashes of these. Parts are written one
- * after the other, as they come; memory does not grow with them.
+ * Writes a WACZ 1.1.1: a zip with WARC, index, list of pages, and the hashes of these. Parts are written one after the
+ * other, as they arrive, so memory does not grow with them.
  */
 export class WaczFile {
   readonly #zip = new ZipFile()
@@ -52,15 +52,17 @@ export class WaczFile {
   constructor(out: Writable) {
     this.#out = out
     this.#written = pipeline(this.#zip.outputStream, out, { end: out !== process.stdout })
-    this.#written.catch(() => {}) // The next call that adds something gets the error.
+    this.#written.catch(() => {}) // The next call that adds something throws the error.
   }
 
-  /** The records, as gzip members. */
+  /** Adds the records, as gzip members. */
   async archive(bytes: AsyncIterable<Buffer>): Promise<void> {
     await this.#add(`archive/${ARCHIVE}`, bytes, false)
   }
 
-  /** The lines of the index, sorted: in blocks, with a list of these, so that a reader loads only what it needs. */
+  /**
+   * Adds the lines of the index, sorted: in blocks, with a list of these, so that a reader loads only what it needs.
+   */
   async index(lines: AsyncIterable<string> | Iterable<string>): Promise<void> {
     const blocks = [`!meta 0 ${JSON.stringify({ format: 'cdxj-gzip-1.0', filename: INDEX })}\n`]
     let offset = 0
@@ -85,7 +87,7 @@ export class WaczFile {
     await this.#add(PAGES, encoded(lines()), true)
   }
 
-  /** Writes what describes the parts, and waits until everything is written. Throws the file system's error. */
+  /** Writes the descriptions of the parts, and waits until everything is written. Throws the file system's error. */
   async finish({ title, mainPage }: WaczInfo): Promise<void> {
     const described = {
       profile: 'data-package',

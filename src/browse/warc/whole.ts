@@ -1,23 +1,23 @@
 import { type Headers, headerIn } from './http-message.ts'
 
-/** Statuses of answers that lead to another URL, where they name one. Others have a page of their own. */
+/** Statuses of answers that lead to another URL if they name one. Others have their own page. */
 export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 interface Leading {
-  /** Where it leads, when it is a redirect. */
+  /** The target, if it is a redirect. */
   readonly leadsTo?: string | undefined
 }
 
-/** A response that came whole. */
+/** A response that arrived completely. */
 export interface Whole extends Leading {
   /** Bytes of its body. */
   readonly bytes: number
 }
 
 /**
- * What a URL leads to in the end: a redirect without its target is no page.
- * @param all what came whole, by its URL
- * @returns undefined when that is not there
+ * Finds what a URL finally leads to: a redirect without its target is no page.
+ * @param all complete responses, by URL
+ * @returns undefined when that is missing
  */
 export function endOf<T extends Leading>(url: string, all: ReadonlyMap<string, T>): T | undefined {
   const seen = new Set<string>()
@@ -31,7 +31,7 @@ export function endOf<T extends Leading>(url: string, all: ReadonlyMap<string, T
   return undefined
 }
 
-/** Where a response leads; undefined: nowhere. */
+/** The target of a redirect; undefined: it is none. */
 export function targetOf({ url, status, headers }: Answered): string | undefined {
   const location = REDIRECTS.has(status) ? headerIn(headers, 'location') : undefined
   return location ? URL.parse(location, url)?.href.replace(/#.*$/s, '') : undefined

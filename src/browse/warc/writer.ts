@@ -12,13 +12,13 @@ import { targetOf } from './whole.ts'
 
 const gzip = promisify(zlibGzip)
 
-/** Half the CPU of the default level, for files that are 2 % larger. */
+/** Takes half the CPU of the default level, for files that are 2 % larger. */
 const LEVEL = 4
-/** What is smaller takes longer to hand to another thread and back than to compress, or to write at once. */
+/** Handing smaller pieces to another thread and back takes longer than compressing, or writing them at once. */
 const SMALL = 64 * 1024
-/** They are compressed already, and stored as they are. */
+/** Already compressed types, which are stored as they are. */
 const COMPRESSED = /^(?:image\/(?!svg)|video\/|audio\/|font\/woff|application\/(?:zip|gzip|pdf|x-7z))/
-/** A record that refers to an earlier one is about as large. */
+/** The approximate size of a record that refers to an earlier one. */
 const LEAST_REVISIT = 512
 
 /** A request and the response to it. */
@@ -32,22 +32,22 @@ export interface Exchange {
   readonly statusText: string
   readonly headers: Headers
   readonly body: Payload
-  /** The body is without its content encoding. */
+  /** Whether the body is without its content encoding. */
   readonly isDecoded: boolean
   readonly ip?: string | undefined
   /** `h2`, `http/1.1`. */
   readonly protocol?: string | undefined
-  /** What the browser wanted it for: `script`, `image`. */
+  /** The browser's purpose for it: `script`, `image`. */
   readonly resourceType?: string | undefined
-  /** Why the body is not whole, in the words of the WARC standard. */
+  /** Why the body is incomplete, in the words of the WARC standard. */
   readonly truncated?: 'length' | 'time' | 'disconnect' | 'unspecified' | undefined
 }
 
 type Fields = Readonly<Record<string, string | undefined>>
 
 /**
- * A WARC file in the making (version 1.1, one gzip member per record), written aside and renamed when it is whole.
- * A body that the file has already is referred to (`revisit`); a reference never leads out of the file.
+ * Writes a WARC file (version 1.1, one gzip member per record) under a temporary name, and renames it when it is
+ * complete. A body that the file already has becomes a reference (`revisit`), which never points outside of the file.
  */
 export class WarcWriter {
   readonly index: IndexEntry[] = []
@@ -55,7 +55,7 @@ export class WarcWriter {
   readonly #file: FileHandle
   readonly #stored = new Map<string, { readonly url: string; readonly date: string; readonly id: string }>()
   #size = 0
-  /** The end of the file, as long as it is small. */
+  /** The end of the file, while it is small. */
   #held: Buffer[] = []
   #heldBytes = 0
 
@@ -74,7 +74,7 @@ export class WarcWriter {
     return writer
   }
 
-  /** Bytes so far. */
+  /** The number of bytes so far. */
   get size(): number {
     return this.#size
   }
@@ -106,7 +106,7 @@ export class WarcWriter {
       ? await this.#write('revisit', at, fields, head)
       : await this.#write('response', at, fields, head, body, level)
     if (!before && !exchange.truncated) this.#stored.set(digest, { url, date, id })
-    // Replay takes parts from the whole file, and would take this for one.
+    // Replay answers range requests from complete records, and would take this for one.
     const { truncated } = exchange
     const leadsTo = targetOf(exchange)
     const said = { url, at, mime: before ? 'warc/revisit' : mime, status, digest, truncated, leadsTo }
@@ -124,7 +124,7 @@ export class WarcWriter {
     )
   }
 
-  /** What was made of the page: a picture, its text. */
+  /** Adds something made from the page: a picture, its text. */
   async resource(url: string, at: Date, mime: string, bytes: Buffer): Promise<void> {
     const body = Payload.of(bytes)
     const digest = `sha256:${body.digest}`
@@ -146,7 +146,7 @@ export class WarcWriter {
     await rename(join(this.#folder, PART), join(this.#folder, name))
   }
 
-  /** Gives the file up; its folder is deleted by somebody else. */
+  /** Abandons the file; the caller deletes its folder. */
   async abandon(): Promise<void> {
     await this.#file.close().catch(() => {})
   }
@@ -203,7 +203,7 @@ const END = Buffer.from('\r\n\r\n')
 
 const newId = () => `<urn:uuid:${randomUUID()}>`
 
-/** What the index says of a request that was no GET. */
+/** The index fields of a request other than GET. */
 const asked = ({ method, requestHeaders, requestBody }: Exchange) =>
   method === 'GET' ? {} : { request: { method, headers: requestHeaders, body: requestBody } }
 

@@ -6,16 +6,17 @@ import type { Earlier } from '../../browse/http/answer.ts'
 import type { HookContext } from '../../hooks/contract.ts'
 import { savedFileIn } from './siblings.ts'
 
-/** How a body was sent, which is not how it lies in a file. */
+/** Headers about how a body was sent, which do not apply to the file. */
 const SENT = new Set(['content-encoding', 'content-length', 'transfer-encoding', 'connection', 'keep-alive'])
-/** The folder of another page of this URL, by which the worker tells that it may be used. */
+/** The folder of another page with this URL, which the worker sets if it may be reused. */
 const EARLIER_DIR = 'ARCHIVEBOX_EARLIER_DIR'
-/** Files of one answer are written in turn; the clock of a file system may be coarse. */
+/** Files of one answer are written one after another; a file system's clock may be coarse. */
 const CLOCK_MS = 1_000
 
 /**
- * The latest copy of this page in the archive, when it is whole and its server has named it by an ETag or a date.
- * Undefined otherwise, and for an answer that was meant for one visitor, or asked for by another one: personas differ.
+ * The latest copy of this page in the archive, if it is complete and its server has sent an ETag or a date with it.
+ * Undefined otherwise, and for an answer that was meant for one visitor, or requested by a different one, since
+ * personas differ.
  */
 export function earlierCopy({ env, url }: Pick<HookContext, 'env' | 'url'>): Earlier | undefined {
   const folder = env[EARLIER_DIR]
@@ -34,7 +35,7 @@ export function earlierCopy({ env, url }: Pick<HookContext, 'env' | 'url'>): Ear
     const conditions = conditionsOf(headers)
     if (asked !== url || status !== 200 || typeof finalUrl !== 'string' || !file || !conditions) return undefined
     const writtenAt = statSync(path).mtime
-    // Headers that were asked for anew say nothing about the body of before.
+    // Headers that were requested anew do not describe the earlier body.
     if (statSync(file).mtimeMs < writtenAt.getTime() - CLOCK_MS) return undefined
     const before = (notModified as { readonly since?: unknown } | undefined)?.since
     const since = typeof before === 'string' ? before : writtenAt.toISOString()
@@ -44,7 +45,7 @@ export function earlierCopy({ env, url }: Pick<HookContext, 'env' | 'url'>): Ear
   }
 }
 
-/** Did the same program ask, in the same language? */
+/** Whether the same program requested it, in the same language. */
 function isAskedFor(before: unknown, env: HookContext['env']): boolean {
   const sent = before as Readonly<Record<string, unknown>>
   return sent['user-agent'] === userAgent(env) && sent['accept-language'] === text(env, 'ACCEPT_LANGUAGE')

@@ -1,4 +1,4 @@
-/** The limit of common file systems is 255 bytes; what people add to a name (a suffix, a number) must still fit. */
+/** Common file systems allow 255 bytes; additions to a name (a suffix, a number) must still fit. */
 const MAX_BYTES = 200
 
 const EXTENSIONS = new Map(
@@ -35,9 +35,9 @@ const EXTENSIONS = new Map(
 )
 
 /**
- * A name for a downloaded file: from Content-Disposition, else from the end of the URL's path. Always one plain
- * component: letters and digits of any script, `.`, `_`, `-`; no leading dot, no name of a log file, at most 200 bytes,
- * and an extension where the type tells one.
+ * Makes a name for a downloaded file: from Content-Disposition, else from the end of the URL's path. It is always one
+ * plain component: letters and digits of any script, `.`, `_`, `-`; no leading dot, no name of a log file, at most 200
+ * bytes, and an extension if the type implies one.
  */
 export function fileName(url: string, disposition: string | undefined, mime: string): string {
   const raw = fromDisposition(disposition ?? '') ?? percentDecoded(new URL(url).pathname)
@@ -51,12 +51,12 @@ export function fileName(url: string, disposition: string | undefined, mime: str
   return shortened(stem, MAX_BYTES - Buffer.byteLength(extension)) + extension
 }
 
-/** Names that belong to the runner of hooks: such a file would not count as output. */
+/** Whether hooks' runners use this name: such a file would not count as output. */
 function isReserved(name: string): boolean {
   return /\.(?:log|pid)$/i.test(name) || name === 'cmd.sh'
 }
 
-/** filename* (RFC 5987) before filename, as RFC 6266 says. */
+/** filename* (RFC 5987) takes precedence over filename, as RFC 6266 requires. */
 function fromDisposition(header: string): string | undefined {
   const extended = /\bfilename\*\s*=\s*"?([\w-]+)'[^']*'([^;"\s]+)/i.exec(header)
   if (extended && /^utf-8$/i.test(extended[1]!)) return percentDecoded(extended[2]!)

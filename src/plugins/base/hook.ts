@@ -9,21 +9,21 @@ import type { HookContext, HookModule, HookResult } from '../../hooks/contract.t
 import { earlierCopy } from './earlier.ts'
 import { runAsProgram } from './program.ts'
 
-/** The plugin for which all that a visit receives is recorded, from its first request on. */
+/** The plugin for which everything that a visit receives is recorded, from its first request on. */
 const RECORDER = 'warc'
 
 export interface HookDefinition {
-  /** Name of the plugin and of its output directory; `<PLUGIN>_ENABLED` and `<PLUGIN>_TIMEOUT` follow from it. */
+  /** The name of the plugin and of its output directory; `<PLUGIN>_ENABLED` and `<PLUGIN>_TIMEOUT` derive from it. */
   readonly plugin: string
   /** Runs for any URL, also `archivebox://internal`; the default is http and https only. */
   readonly anyUrl?: boolean
-  /** The work. It may throw: an AppError's message is the reason that people read. */
+  /** Does the work. It may throw: users read an AppError's message as the reason. */
   run(context: HookContext): Promise<HookResult>
 }
 
 /**
- * Makes the module of a hook: importable (`run`), and a program when started as one
- * (`./on_Snapshot__54_title.js --url=...`). Pass `import.meta` of the hook's own file.
+ * Makes the module of a hook: it can be imported (`run`), and started as a program (`./on_Snapshot__54_title.js
+ * --url=...`). Pass `import.meta` of the hook's own file.
  */
 export function defineHook(meta: ImportMeta, definition: HookDefinition): HookModule {
   const hook: HookModule = { run: (context) => guardedRun(definition, context) }
@@ -33,22 +33,22 @@ export function defineHook(meta: ImportMeta, definition: HookDefinition): HookMo
 
 export const succeeded = (output: string, json?: unknown): HookResult =>
   json === undefined ? { status: 'succeeded', output } : { status: 'succeeded', output, json }
-/** What was saved of an answer, at a path; which the server may not have sent anew. */
+/** Succeeds with the file of an answer, which its server may have reported as not modified. */
 export const saved = (path: string, { notModified }: Pick<Answer, 'notModified'>, json?: object): HookResult =>
   notModified === undefined
     ? succeeded(path, json)
     : succeeded(`unchanged since ${notModified.since}`, { ...json, unchanged_since: notModified.since })
 export const noResults = (output: string): HookResult => ({ status: 'noresults', output })
 export const skipped = (output: string): HookResult => ({ status: 'skipped', output })
-/** @param json with `served`, the path of what is kept all the same, such as the body of an error response */
+/** @param json with `served`, the path of a file that is kept nevertheless, such as the body of an error response */
 export const failed = (output: string, json?: unknown): HookResult =>
   json === undefined ? { status: 'failed', output } : { status: 'failed', output, json }
-/** Failed for now: it is tried again. */
+/** Failed temporarily: it will be retried. */
 export const later = (output: string): HookResult => ({ status: 'backoff', output })
-/** The body broke off: what had come of it is kept. @param bytes of it that had come */
+/** The body broke off: the received part is kept. @param bytes the size of that part */
 export const truncated = (trouble: string, bytes: number, served: string, json?: object): HookResult =>
   failed(`${trouble}; kept as far as it came: ${sizeText(bytes)}`, { ...json, served, truncated: true })
-/** The input is missing: the plugin that makes it ran before. */
+/** The input is missing, although the plugin that makes it has run. */
 export const lacking = (plugin: string): HookResult => skipped(`needs ${plugin}, which failed`)
 
 async function guardedRun(definition: HookDefinition, context: HookContext): Promise<HookResult> {
@@ -89,8 +89,7 @@ async function guardedRun(definition: HookDefinition, context: HookContext): Pro
       for (const close of closers) await close()
     }
   } catch (error) {
-    // Any error that is neither ours nor the system's is a defect: its stack goes to the log, its message to the
-    // result.
+    // Any error that is neither ours nor the system's is a defect: the log gets its stack, the result its message.
     if (!(error instanceof AppError) && codeOf(error) === undefined && error instanceof Error)
       context.log(error.stack ?? error.message)
     return withStatus(failed(messageOf(error)))

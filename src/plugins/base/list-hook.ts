@@ -11,18 +11,18 @@ import { type ServedFile, servedFile } from './served-file.ts'
 import { pageUrl, siblingHeaders } from './siblings.ts'
 
 const DEFAULT_MAX_URLS = 50_000
-/** Tabs, ends of lines and pages, and the escape of coloured logs. */
+/** Tabs, line and page breaks, and the escape character of coloured logs. */
 const TEXT_CONTROLS = new Set([0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1b])
 
 const FEEDS: ReadonlySet<Format> = new Set(['rss', 'opml'])
 
-/** What is known of a file before it is read as a list. */
+/** What is known about a file before it is parsed as a list. */
 export interface ListedIn {
-  /** By its beginning. */
+  /** Detected from its beginning. */
   readonly format: Format
   /** Its beginning, decoded. */
   readonly start: string
-  /** By its server; '' when that does not say. */
+  /** From its server; '' when unknown. */
   readonly mime: string
 }
 
@@ -30,7 +30,7 @@ interface ListHook {
   readonly plugin: string
   /** The setting that limits the number of links. */
   readonly most: string
-  /** Is this a file of the kind that the plugin reads? */
+  /** Whether the plugin reads files of this kind. */
   isOurs(file: ListedIn): boolean
 }
 
@@ -52,7 +52,7 @@ export function defineListHook(meta: ImportMeta, definition: ListHook): HookModu
 }
 
 async function listIn(context: HookContext, { head }: ServedFile): Promise<ListedIn | undefined> {
-  // A text has few control characters; the zeros of UTF-16 come with a mark.
+  // Text has few control characters; UTF-16, with its zeros, has a byte order mark.
   const isUtf16 = /^(?:\xff\xfe|\xfe\xff)/.test(head.toString('latin1', 0, 2))
   const isText = isUtf16 || !head.some((byte) => byte < 0x20 && !TEXT_CONTROLS.has(byte))
   if (!isText || head.toString('latin1', 0, 5) === '%PDF-') return undefined
@@ -72,7 +72,7 @@ async function takeLinks(
 ): Promise<HookResult> {
   const max = count(context.env, most, DEFAULT_MAX_URLS)
   const base = pageUrl(context)
-  // Only the links of a feed may be relative.
+  // Only a feed may have relative links.
   const relativeTo = FEEDS.has(format) ? base : undefined
   const depth = snapshotDepth(context.env) + 1
   const records = new Map<string, object>()
@@ -96,7 +96,7 @@ async function takeLinks(
   return succeeded(`${records.size} URLs parsed${isCut ? ` (${most})` : broken}`)
 }
 
-/** In a text only what is written as a URL counts: it may be anything, and a list of a user it is not. */
+/** In a text only explicit URLs count: it may be anything, and not a user's list. */
 async function* entriesIn({ path }: ServedFile, format: Format): AsyncGenerator<Found> {
   const { readEntries } = await import('../../importers/read.ts')
   const { prose } = await import('../../importers/text.ts')
@@ -113,7 +113,7 @@ function absolute(text: string, base: string | undefined): string | undefined {
   return url.href
 }
 
-/** By upstream's names. */
+/** Uses upstream's names. */
 function detailsOf({ title, tags = [], addedAt }: Entry): object {
   return {
     ...(title ? { title } : {}),

@@ -11,21 +11,21 @@ import { comesLater, pageUrl, readSibling, siblingRan, staticFile, TRUNCATED_PAG
 
 const DEFAULT_MAX_SIZE = 50 * 1024 * 1024
 
-/** A page as it came over the network. */
+/** A page as received over the network. */
 export interface ServedPage {
   readonly url: string
   readonly bytes: Buffer
   readonly encoding: string
-  /** An error page: `HTTP 404 Not Found`. */
+  /** For an error page: `HTTP 404 Not Found`. */
   readonly error?: string
-  /** Why there is no more of it; undefined: it is whole. */
+  /** Why it is incomplete; undefined: it is complete. */
   readonly trouble?: string
   readonly notModified?: NotModified
 }
 
 /**
- * Requests the page (cap HTML_MAX_SIZE). Returns a `noresults` result when the answer is no page. Throws AppError for
- * network trouble, and for an HTTP error without a page of its own.
+ * Requests the page (at most HTML_MAX_SIZE). Returns a `noresults` result when the answer is not a page. Throws
+ * AppError for network trouble, and for an HTTP error without its own page.
  */
 export async function servedPage(context: HookContext): Promise<ServedPage | HookResult> {
   const { isBlank, readBody } = await import('../../browse/http/body.ts')
@@ -57,14 +57,14 @@ export async function servedPage(context: HookContext): Promise<ServedPage | Hoo
 }
 
 /**
- * The page for a plugin that reads it: from another plugin, else by a request. Returns a result instead when the URL is
- * a file, and when the html hook has already failed: one try is enough. Throws AppError for network trouble and error
- * pages.
+ * The page for a plugin that reads it: as another plugin saved it, else from a request. Returns a result instead when
+ * the URL is a file, and when the html hook has already failed, since one attempt is enough. Throws AppError for
+ * network trouble and error pages.
  */
 export async function loadPage(context: HookContext): Promise<Page | HookResult> {
   const file = staticFile(context)
   if (file !== undefined) return noResults(`not a page: staticfile/${file}`)
-  // What was served may be empty without the scripts: whoever makes do with it is not asked again.
+  // Without its scripts the served page may be empty, and a plugin that used it would not run again.
   if (comesLater(context, 'dom')) return lacking('dom')
   const saved = context.visit?.page === undefined ? savedPage(context) : context.visit.page
   if (context.visit) context.visit.page = saved ?? null
@@ -78,8 +78,8 @@ export async function loadPage(context: HookContext): Promise<Page | HookResult>
 }
 
 /**
- * The page that another plugin saved, best as its scripts made it, if need be as far as it came. Within a row nobody
- * changes it after its first reader.
+ * The page that another plugin saved, preferably after its scripts, otherwise as far as it was received. Within a row
+ * it does not change after its first use.
  */
 function savedPage(context: HookContext): Page | undefined {
   const saved = ['dom/output.html', 'html/output.html', TRUNCATED_PAGE]
@@ -88,7 +88,7 @@ function savedPage(context: HookContext): Page | undefined {
   return saved && { url: pageUrl(context), html: readable(saved, encodingOf(saved, UNDECLARED)) }
 }
 
-/** Text without NULs: browsers do not show them, and databases refuse them. */
+/** Text without NULs: browsers do not show them, and databases reject them. */
 function readable(bytes: Buffer, encoding: string): string {
   return decodePage(bytes, encoding).replaceAll('\0', '')
 }

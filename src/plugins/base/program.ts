@@ -7,8 +7,8 @@ import { recordStamp, resultRecord } from '../../hooks/result-record.ts'
 const FLUSH_CHARS = 65_536
 
 /**
- * Runs a hook as the program that this process is: `--url=...` from the command line, the working directory as the
- * output directory, everything else from the environment. Records go to stdout as JSONL, messages to stderr. Exits 0
+ * Runs a hook as the program that this process is: `--url=...` on the command line, the working directory as the output
+ * directory, everything else in the environment. Writes records to stdout as JSONL, messages to stderr. Exits with 0
  * (succeeded, noresults, skipped), 1 (failed), 2 (no URL); after SIGTERM or SIGINT it reports and then dies of that
  * signal.
  */
@@ -33,7 +33,7 @@ export async function runAsProgram(plugin: string, hook: HookModule): Promise<ne
   }
   process.once('SIGTERM', stop).once('SIGINT', stop)
 
-  // A hook has its settings and its page in its environment, and nowhere else: that is the plugins' contract.
+  // A hook gets its settings and its page in its environment, and nowhere else: that is the contract for plugins.
   const stamp = recordStamp(process.env)
   let pending = ''
   const flush = (done: () => void) => {
@@ -61,7 +61,7 @@ export async function runAsProgram(plugin: string, hook: HookModule): Promise<ne
     process.removeAllListeners(stoppedBy)
     process.kill(process.pid, stoppedBy)
   }
-  // Exits explicitly: a pending name lookup would keep the process for half a minute.
+  // Exits explicitly: a pending name lookup would keep the process alive for half a minute.
   process.exit(result.status === 'failed' ? EXIT.failed : EXIT.ok)
 }
 

@@ -13,19 +13,19 @@ export interface ProgramExit {
 
 interface RunOptions {
   readonly cwd: string
-  /** The kernel limits every file that is written to this many bytes: the program says `File too large`. */
+  /** The kernel limits every file that it writes to this many bytes: the program reports `File too large`. */
   readonly maxFileBytes: number
-  /** It is killed at that limit (SIGXFSZ): for a program that does not say what kept it from writing. */
+  /** Whether it is killed at that limit (SIGXFSZ), because it does not report why it could not write. */
   readonly diesAtLimit?: boolean
-  /** What it reads on stdin. */
+  /** Its stdin. */
   readonly input?: string
-  /** Beside the hook's own environment. */
+  /** Added to the hook's own environment. */
   readonly env?: Readonly<Record<string, string>>
 }
 
 /**
- * Runs a program and waits for it. It leads a process group of its own, because git and yt-dlp start programs in their
- * turn: when the signal aborts, all of them are killed. (Whoever kills the hook finds them by its mark in their
+ * Runs a program and waits for it. It leads its own process group, because git and yt-dlp start further programs: when
+ * the signal aborts, all of them are killed. (If the hook itself is killed, they are found by the hook's mark in their
  * environment.)
  */
 export async function runProgram(
@@ -36,18 +36,18 @@ export async function runProgram(
 ): Promise<ProgramExit> {
   context.signal.throwIfAborted()
   const exit = Promise.withResolvers<ProgramExit>()
-  // POSIX counts ulimit -f in blocks of 512 bytes. Who ignores the signal is told by the failure of its write. Programs
-  // open /dev/stdin: that fails for the socket that Node makes of a pipe, and not for a shell's here-document.
+  // POSIX counts ulimit -f in blocks of 512 bytes. With the signal ignored, the write fails instead. Programs open
+  // /dev/stdin: that fails for the socket that Node uses as a pipe, but not for a shell's here-document.
   const limit = `${diesAtLimit ? '' : "trap '' XFSZ; "}ulimit -f ${Math.ceil(maxFileBytes / 512)}`
   const script = `${limit}; input=$(cat); exec "$0" "$@" <<END\n$input\nEND`
   const child = spawn('/bin/sh', ['-c', script, program, ...args], {
     cwd,
     detached: true,
-    // Its messages are read.
+    // We parse its messages.
     env: { ...context.env, ...env, LC_ALL: 'C.UTF-8', LANGUAGE: '' },
     stdio: 'pipe',
   })
-  child.stdin.on('error', () => {}) // It may end without reading.
+  child.stdin.on('error', () => {}) // It may exit without reading.
   child.stdin.end(input)
   let log = ''
   const take = (text: string) => {

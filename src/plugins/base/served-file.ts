@@ -4,18 +4,18 @@ import type { HookContext, HookResult } from '../../hooks/contract.ts'
 import { lacking, noResults } from './hook.ts'
 import { siblingRan, staticFile } from './siblings.ts'
 
-/** The file that a URL is, as staticfile saved it. */
+/** The file behind a URL, as staticfile saved it. */
 export interface ServedFile {
   readonly name: string
   readonly path: string
   readonly size: number
-  /** Its first bytes, which tell what it is: servers often do not. */
+  /** Its first bytes, which determine its type: servers often do not. */
   readonly head: Buffer
 }
 
 const HEAD_BYTES = 4096
 
-/** The file that the URL is; a result instead when it is a page, which has none. */
+/** The file behind the URL; a result instead when the URL is a page. */
 export function servedFile(context: Pick<HookContext, 'outputDir'>): ServedFile | HookResult {
   const name = staticFile(context)
   const page = join(context.outputDir, '..')

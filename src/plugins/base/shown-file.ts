@@ -4,12 +4,12 @@ import { parseContentType } from '../../browse/http/content-type.ts'
 import type { HookContext } from '../../hooks/contract.ts'
 import { siblingHeaders, TRUNCATED_FILE } from './siblings.ts'
 
-/** Browsers show these as documents: drawings, what a style sheet makes of data, data as a tree, text. */
+/** Types that browsers show as documents: drawings, data with a style sheet, data as a tree, text. */
 const SHOWN = /^(?:text\/(?:plain|xml|json)|application\/(?:[\w.-]+\+)?(?:xml|json)|image\/svg\+xml)$/
-/** The tree of longer data takes a browser minutes. */
+/** For longer data, a browser takes minutes to build the tree. */
 const MOST_BYTES = 1024 * 1024
 
-/** Is the file that a URL is (as staticfile saved it) also something that a browser shows as a person would see it? */
+/** Whether the file behind a URL (as staticfile saved it) is also one that a browser shows to a person. */
 export function isShown(context: Pick<HookContext, 'outputDir'>, name: string): boolean {
   const { status, headers } = siblingHeaders(context) ?? {}
   if (status === undefined || status >= 400 || name.startsWith(TRUNCATED_FILE)) return false

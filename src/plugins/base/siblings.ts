@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { codeOf } from '../../base/errors.ts'
 import type { HookContext } from '../../hooks/contract.ts'
 
-/** A page that broke off, as far as it came, and how the name of such a file begins. */
+/** A page that broke off, as far as it was received, and the prefix of such file names. */
 export const TRUNCATED_PAGE = 'html/truncated.html'
 export const TRUNCATED_FILE = 'truncated-'
 
 type Place = Pick<HookContext, 'outputDir'>
 type Around = Pick<HookContext, 'outputDir' | 'visit'>
 
-/** The bytes of another plugin's output (`html/output.html`); undefined when it is not there. */
+/** The bytes of another plugin's output (`html/output.html`); undefined when it does not exist. */
 export function readSibling(context: Place, path: string): Buffer | undefined {
   try {
     return readFileSync(join(context.outputDir, '..', path))
@@ -20,14 +20,14 @@ export function readSibling(context: Place, path: string): Buffer | undefined {
   }
 }
 
-/** Did another plugin run before this one? It is in the same row, or its directory exists, even if empty. */
+/** Whether another plugin ran before this one: it is in the same row, or its directory exists, even if empty. */
 export function siblingRan(context: Around, plugin: string): boolean {
   return context.visit?.includes(plugin) || existsSync(join(context.outputDir, '..', plugin))
 }
 
 /**
- * Does this plugin of the row come again later, because the browser had no turn for the page? What is there of it is of
- * an earlier time.
+ * Whether this plugin of the row runs again later, because the browser had no turn for the page. Its present output is
+ * then of an earlier attempt.
  */
 export function comesLater({ visit }: Around, plugin: string): boolean {
   return visit?.comesLater === true && visit.includes(plugin)
@@ -38,7 +38,7 @@ export function staticFile(context: Place): string | undefined {
   return staticFileIn(join(context.outputDir, '..'))
 }
 
-/** The whole body that was saved of a page, or of a file, in the folder of a page. */
+/** The complete body that was saved of a page or file, in the folder of a page. */
 export function savedFileIn(folder: string): string | undefined {
   const name = staticFileIn(folder)
   if (name?.startsWith(TRUNCATED_FILE)) return undefined
@@ -54,7 +54,9 @@ function staticFileIn(folder: string): string | undefined {
   }
 }
 
-/** What headers/headers.json (ours or upstream's) says about the answer; undefined when missing or unreadable. */
+/**
+ * The information in headers/headers.json (ours or upstream's) about the answer; undefined when missing or unreadable.
+ */
 export function siblingHeaders(context: Place):
   | {
       readonly finalUrl: string

@@ -13,14 +13,14 @@ import { lacking, later, noResults, skipped } from './hook.ts'
 import { isShown } from './shown-file.ts'
 import { readSibling, siblingRan, staticFile } from './siblings.ts'
 
-/** The crawl's browser says here how it is reached, or why there is none. */
+/** Holds the address of the crawl's browser, or the reason why there is none. */
 export const ENDPOINT = 'cdp_url.txt'
 export const NO_BROWSER = 'no-browser.txt'
 
 /**
- * Does something with the page in the crawl's browser (`inTab`). The chrome hook says why there is no page; to the
+ * Does something with the page in the crawl's browser (`inTab`). The chrome hook reports why there is no page; for the
  * others that is a consequence.
- * @param takesFiles also of a file that staticfile has saved, where a browser shows it
+ * @param takesFiles also for a file that staticfile has saved, if a browser shows it
  */
 export async function withTab(
   context: HookContext,
@@ -37,7 +37,7 @@ export async function withTab(
   const none = noteOf(chrome, NO_BROWSER)
   if (none !== undefined) return skipped(none)
   const limitMs = timeoutSeconds(context.env, 'CHROME') * 1000
-  const place = { endpoint: () => noteOf(chrome, ENDPOINT), limitMs } // There is none when its launcher has left.
+  const place = { endpoint: () => noteOf(chrome, ENDPOINT), limitMs } // There is none when its launcher has exited.
   try {
     return await inTab(context, place, use)
   } catch (error) {
@@ -47,7 +47,7 @@ export async function withTab(
   }
 }
 
-/** What a note of the crawl's browser says; undefined when there is none. */
+/** The text of a note by the crawl's browser; undefined when there is none. */
 export function noteOf(folder: string, name: string): string | undefined {
   try {
     return readFileSync(join(folder, name), 'utf8').trim()
@@ -57,8 +57,8 @@ export function noteOf(folder: string, name: string): string | undefined {
 }
 
 /**
- * A capture of the visited page: `skipped` when the chrome hook's visit has failed, because that says why. Of what
- * somebody with logins sees it has nothing that fields hide.
+ * Captures the visited page: `skipped` when the chrome hook's visit has failed, because that reports why. A capture of
+ * a page with logins has nothing that fields hide.
  */
 export async function capture(
   context: HookContext,
@@ -71,7 +71,7 @@ export async function capture(
       reached = true
       const { http_status: status } = page.visited
       if (status !== null && status >= 400) return lacking('chrome')
-      // Before each: the page's scripts go on.
+      // Before each capture, since the page's scripts continue.
       if (page.isPrivate) await emptySecretFields(page.tab)
       return await take(page)
     }
@@ -84,5 +84,5 @@ export async function capture(
   }
 }
 
-/** The same of a file, too, where a browser shows it. */
+/** The same, also for a file, if a browser shows it. */
 export const captureShown: typeof capture = (context, take) => capture(context, take, true)

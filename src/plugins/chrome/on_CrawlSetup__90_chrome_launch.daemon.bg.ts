@@ -49,7 +49,7 @@ function fail(error: unknown): never {
   process.exit(1)
 }
 
-/** Whether somebody listens there. */
+/** Whether a relay listens there. */
 const isServed = (socket: string) =>
   new Promise<boolean>((resolve) => {
     connect(socket, () => resolve(true))

@@ -42,8 +42,8 @@ type TiffReader = new (
 }
 
 /**
- * Entries may point to the same bytes, so that a picture of 1 MB tells 2 GB. Together their values can be no longer
- * than the file unless they do: what comes after that is left out.
+ * Entries may point to the same bytes, so that a picture of 1 MB yields 2 GB. Unless they do, their values together
+ * cannot be longer than the file: further ones are left out.
  */
 class BoundedTiff extends (exifr.segmentParsers.get('tiff') as TiffReader) {
   #values = 0
@@ -135,7 +135,7 @@ function textOf(value: unknown): string | undefined {
   return typeof said === 'string' ? said.replaceAll('\0', '').trim().slice(0, LONGEST_TEXT) || undefined : undefined
 }
 
-/** In a form for JSON: short bytes as numbers, long ones by their length. */
+/** In a form for JSON: short bytes as numbers, for long ones their length. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return value.length > 64 ? `${value.length} bytes` : [...value]
   if (typeof value === 'string') return value.replaceAll('\0', '').slice(0, LONGEST_TEXT)

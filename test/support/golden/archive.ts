@@ -4,7 +4,7 @@ import { COOKIES_TXT } from '../login-site.ts'
 import type { Shell } from './shell.ts'
 
 /**
- * What the archive comes from, in this order. No plugin looks for a program of the machine, and one page is worked on
+ * The commands that make the archive, in this order. No plugin uses a program of the machine, and one page is archived
  * at a time, so that all rows are made in one order.
  */
 const SCRIPT = [
@@ -23,14 +23,14 @@ const SCRIPT = [
   'schedule add --every day --tag daily --label Daily $SITE/page-1.html',
 ]
 
-/** Makes an archive of pages that were archived, in whole, in part and not at all, and of some that wait. */
+/** Makes an archive of pages that were archived completely, partly or not at all, and of some that wait. */
 export async function makeArchive(home: TestHome, shell: Shell): Promise<void> {
   home.install('exit_1')
   for (const line of [`printf '%s' '${COOKIES_TXT}' >cookies.txt`, ...SCRIPT.map((each) => `archivebox-ts ${each}`)]) {
     const { code, stderr } = await shell.run(line)
     expect(code, `${line}\n${stderr}`).toBe(0)
   }
-  // Under load the word of a hook's end comes after the hashes are made, and its files would not count as theirs.
+  // Under load, the end of a hook is reported after the hashes are made, and its files would not count as hashed.
   await home.query(`update archive_result r set end_ts = h.start_ts from archive_result h
     where h.snapshot_id = r.snapshot_id and h.plugin = 'hashes' and r.plugin <> 'hashes'`)
 }

@@ -1,6 +1,8 @@
 import type { TestHome } from '../homes.ts'
 
-/** Names of the rows of a table begin so; with a number behind it they have eight characters, as the end of an id. */
+/**
+ * The first parts of the names of a table's rows; with a number, a name has eight characters, like the end of an id.
+ */
 const STEMS = [
   ['crawl', 'crawl-', 'id'],
   ['snapshot', 'page--', 'id'],
@@ -15,24 +17,24 @@ const ID = /\b[0-9a-f]{8}(-[0-9a-f]{4}-[47][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})
 
 /** Ids in texts of the program itself. */
 const EXAMPLE = '01994f6e'
-/** So many digits, all ids of an hour begin with. */
+/** The number of digits with which all ids of an hour begin. */
 const BEGIN = 6
 
 /**
- * Names for ids, each the same in every run: `crawl-02` is the second crawl that was made. What only comes and goes,
- * as processes do, is numbered as it is met.
+ * Replaces ids by names that are the same in every run: `crawl-02` is the second crawl that was made. Short-lived rows,
+ * such as processes, are numbered when they first appear.
  */
 export class RowNames {
   readonly #home: TestHome
   readonly #names = new Map<string, string>()
-  /** By how ids end: tables show no more of them. */
+  /** By the ends of ids: tables show no more of them. */
   readonly #ends = new Map<string, string>()
 
   constructor(home: TestHome) {
     this.#home = home
   }
 
-  /** Names the rows that are there. */
+  /** Names the existing rows. */
   async look(): Promise<void> {
     for (const [table, stem, order] of STEMS) {
       const rows = await this.#home.query<{ id: string }>(`select id from "${table}" order by ${order}`)
@@ -42,14 +44,14 @@ export class RowNames {
     for (const id of this.#names.keys()) this.#ends.set(end(id), id)
   }
 
-  /** A command in which names stand, with the last digits of ids. */
+  /** Replaces the names in a command by the last digits of ids. */
   typed(command: string): string {
     const ids = new Map([...this.#names].map(([id, name]) => [name, id]))
     const [first = ''] = this.#names.keys()
     return command.replaceAll('begin-', first.slice(0, BEGIN)).replaceAll(NAME, (name) => end(ids.get(name) ?? name))
   }
 
-  /** A text in which ids stand, with names of the same length. */
+  /** Replaces the ids in a text by names of the same length. */
   shown(text: string): string {
     const [first = ''] = this.#names.keys()
     const named = text.replaceAll(ID, (found, rest?: string) => {

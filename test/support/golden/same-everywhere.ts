@@ -10,17 +10,17 @@ const VERSION = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as
 const HOST = escaped(hostname())
 
 /**
- * What differs from run to run and from machine to machine, and what stands for it. As few as can be: what is hidden
- * here, nobody sees change.
+ * Everything that differs between runs and machines, with its replacements. As few as possible: a change in what is
+ * hidden here goes unnoticed.
  */
 const DIFFERENT: readonly (readonly [RegExp, (found: string) => string])[] = [
-  // Times and dates, of paths, too.
+  // Times and dates, also in paths.
   [/\b20\d\d-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?/g, ZEROS],
   [/(?<=\/)20\d{6}(?=\/)/g, ZEROS],
   [/^ *\d\d:\d\d:\d\d /gm, ZEROS],
   [/(?<="created":)\d{13}/g, ZEROS],
   [/(?<=(ADD_DATE|LAST_MODIFIED)=")\d+/g, ZEROS],
-  // How old and how long: in a column of a table, which keeps its width, and in a sentence.
+  // Ages and durations: in a table column, which keeps its width, and in a sentence.
   [/(?<= {2})\d+ (s|min)(?= {2}(?! ))/g, (found) => (found.length < 5 ? 'N s'.padStart(found.length) : 'N s  ')],
   [/(?<= {2})\d+ (s|min)(?= {3})/g, (found) => 'N s'.padEnd(found.length)],
   [/(?<=\b(in|for|pid \d+,) )\d+(\.\d+)? (s|min)\b/g, () => 'N s'],
@@ -40,11 +40,11 @@ const DIFFERENT: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/\d+(\.\d+)? [kMGT]B free/g, () => 'N GB free'],
   [/(?<="key":"MAX_CRAWL_WORKERS".*"default":)\d+/g, () => 'CORES'],
   [/^.*"key":"HOOK_USER".*\n/gm, () => ''],
-  // What a runner sees of the machine, some time after its start.
+  // A runner's messages about the machine, some time after its start.
   [/^.*( runner +|"message":"|runner proc--\d\d: )(memory|\/dev\/shm|descriptors|network|plugins): .*\n/gm, () => ''],
-  // A backup is packed, and has a row of each process.
+  // A backup is compressed, and has a row for each process.
   [/(?<="type":"Backup".*"size":)\d+(,"sha256":")\w+/g, () => 'N,"sha256":"N'],
-  // Counts are added up when a runner has time for it.
+  // Counts are summed when a runner has time for it.
   [/(?<="type":"Backup".*"(process|row_change|\w+_total)":)\d+/g, () => 'N'],
   [/\(\d+ rows\)( in \S+ \([\d.]+ kB\))?/g, () => '(N rows)'],
   // The database server.
@@ -54,14 +54,14 @@ const DIFFERENT: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/PostgreSQL [\d.]+, [\d.]+ MB/g, () => 'PostgreSQL N, N MB'],
 ]
 
-/** Makes a text the same in every run and on every machine, as far as its places go. */
+/** Makes a text the same in every run and on every machine. */
 export function sameEverywhere(text: string, { dataDir, databaseUrl }: TestHome, desk: string): string {
   const database = new URL(databaseUrl).pathname.slice(1)
   const node = realpathSync(NODE)
   const same = text
     .replaceAll(dataDir, '/data')
     .replaceAll(desk, '/desk')
-    .replaceAll(/\/[^\s"']*\/abx-test-\w{6}(?=\/)/g, '/original') // What the copy was copied from.
+    .replaceAll(/\/[^\s"']*\/abx-test-\w{6}(?=\/)/g, '/original') // The original of the copy.
     .replaceAll(node, '/node')
     .replaceAll(NODE, '/node')
     .replaceAll(ROOT.replace(/\/$/, ''), '/program')

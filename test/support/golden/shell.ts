@@ -8,21 +8,23 @@ import { SCRIPT } from '../on-terminal.ts'
 import { AS_OURSELVES, NODE, PROGRAM } from '../program.ts'
 import { SmallTerminal } from '../small-terminal.ts'
 
-/** What a line of a shell came to. */
+/** The outcome of a shell line. */
 export interface Ended {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
 }
 
-/** Programs that plugins look for: here on every machine. */
+/** Programs that plugins look for: present on every machine here. */
 const OTHERS = ['chromium', 'git', 'wget', 'yt-dlp']
 
-/** What stays to be seen when nothing changes any more; paths, whose lengths differ, are not wrapped. */
+/** The final text on the screen; paths, whose lengths differ, are not wrapped. */
 const shown = (written: string) => new SmallTerminal(UNBOUNDED, UNBOUNDED).write(written).lines.join('\n')
 const UNBOUNDED = 100_000
 
-/** A desk at which somebody types: `archivebox-ts` is our program with this home, and `$SITE` the site to archive. */
+/**
+ * A shell in which commands are typed: `archivebox-ts` is our program with this home, and `$SITE` the site to archive.
+ */
 export class Shell {
   readonly desk = newFolder()
   readonly env: NodeJS.ProcessEnv
@@ -43,12 +45,12 @@ export class Shell {
     }
   }
 
-  /** Runs a line with nothing on stdin. */
+  /** Runs a line with an empty stdin. */
   async run(line: string): Promise<Ended> {
     return await this.#spawn('sh', '-c', line)
   }
 
-  /** The same on a terminal of 80 columns, where stdout and stderr are one. */
+  /** Runs it on a terminal of 80 columns, where stdout and stderr are one. */
   async onTerminal(line: string): Promise<Ended> {
     const ended = await this.#spawn('script', '-qec', `stty rows 24 cols 80; ${line}`, '/dev/null')
     return { ...ended, stdout: shown(ended.stdout) }

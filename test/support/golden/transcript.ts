@@ -3,10 +3,10 @@ import { RowNames } from './row-names.ts'
 import { sameEverywhere } from './same-everywhere.ts'
 import type { Ended, Shell } from './shell.ts'
 
-/** So many commands that change nothing run side by side. */
+/** How many read-only commands run at the same time. */
 const AT_ONCE = 4
 
-/** What was typed, and what came of it, as a text to compare. Commands name rows: `crawl show crawl-02`. */
+/** The commands and their results, as a text to compare. Commands refer to rows by names: `crawl show crawl-02`. */
 export class Transcript {
   text = ''
   readonly #home: TestHome
@@ -19,7 +19,7 @@ export class Transcript {
     this.#names = new RowNames(home)
   }
 
-  /** Commands that only read: each as it is, with `--json`, and with `-q`. */
+  /** Runs read-only commands: each as it is, with `--json`, and with `-q`. */
   async read(...commands: readonly string[]): Promise<void> {
     const ways = commands.flatMap((command) => [command, `${command} --json`, `${command} -q`])
     const said = await this.#sideBySide(ways, (line) => this.#shell.run(line))
@@ -29,24 +29,24 @@ export class Transcript {
     }
   }
 
-  /** Commands that change nothing, or whose order does not matter. */
+  /** Runs commands that change nothing, or whose order does not matter. */
   async once(...commands: readonly string[]): Promise<void> {
     const said = await this.#sideBySide(commands, (line) => this.#shell.run(line))
     for (const [index, words] of said.entries()) this.#add(commands[index]!, words)
   }
 
-  /** One after another. */
+  /** Runs commands one after another. */
   async act(...commands: readonly string[]): Promise<void> {
     for (const command of commands) await this.once(command)
   }
 
-  /** Commands on a terminal that change nothing. */
+  /** Runs commands on a terminal that change nothing. */
   async look(...commands: readonly string[]): Promise<void> {
     const said = await this.#sideBySide(commands, (line) => this.#shell.onTerminal(line))
     for (const [index, words] of said.entries()) this.#add(commands[index]!, words)
   }
 
-  /** Commands on a terminal, one after another. */
+  /** Runs commands on a terminal, one after another. */
   async actInSight(...commands: readonly string[]): Promise<void> {
     for (const command of commands) await this.look(command)
   }
@@ -71,7 +71,7 @@ export class Transcript {
   }
 }
 
-/** `crawl list` is short for a call of our program; what begins with another word of a shell stands for itself. */
+/** `crawl list` is short for a call of our program; a line that begins with another shell word stays as it is. */
 const whole = (command: string) =>
   /^(archivebox-ts|[A-Z_]+=|(cat|cd|echo|printf|sort) )/.test(command) ? command : `archivebox-ts ${command}`
 

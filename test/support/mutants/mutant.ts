@@ -1,4 +1,4 @@
-/** One mechanism switched off, and the test that must then fail. */
+/** A mechanism that is turned off, and the test that must then fail. */
 export interface Mutant {
   readonly name: string
   readonly file: string
