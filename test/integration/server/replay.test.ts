@@ -90,8 +90,11 @@ describe.skipIf(lacking)(`replay ${lacking}`, () => {
   const blank = async (browser: Browser) => {
     // What a page has begun may come later than this.
     await eventually(async () => {
-      await browser.send('Page.navigate', { url: 'about:blank' })
-      return await browser.evaluate<boolean>("location.href === 'about:blank'").catch(() => false)
+      // A tab that has just crashed answers nothing, and lives on with the next address.
+      return await browser
+        .send('Page.navigate', { url: 'about:blank' })
+        .then(() => browser.evaluate<boolean>("location.href === 'about:blank'"))
+        .catch(() => false)
     })
   }
   /** Opens a replay, and waits for the page. @returns where its collection is */
