@@ -136,7 +136,8 @@ export class Browser {
   async close(): Promise<void> {
     const exited = once(this.#child, 'exit')
     this.#session = undefined
-    await Promise.race([this.send('Browser.close'), exited])
+    // A tab may crash as late as now.
+    await Promise.race([this.send('Browser.close').catch(() => {}), exited])
     await exited
     rmSync(this.#profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   }

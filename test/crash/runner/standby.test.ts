@@ -82,7 +82,8 @@ describe('run --standby', () => {
     const leader = home.start(['run'])
     await leader.says(/leading/)
     const heirs = [home.start(['run', '--standby']), home.start(['run', '--standby']), home.start(['run', '--standby'])]
-    await eventually(async () => (await standbysOf(home)).length === 3)
+    // Each has looked, and has seen the leader: one that looks as that is killed may not see a newer one yet.
+    for (const heir of heirs) await heir.says(/standing by/)
     const newest = (await standbysOf(home)).at(-1)
     leader.signal('SIGKILL')
     const next = heirs.find(({ pid }) => pid === newest)!

@@ -260,14 +260,17 @@ describe.skipIf(lacking)(`replay ${lacking}`, () => {
         expect(await browser.evaluate('location.href')).toBe(pageOf(id))
       }
     }
+    await browser.close()
+    // Each has a browser of its own: one that crashes its tab, sooner or later, takes nobody else along.
     for (const [name, url] of alone) {
-      const coll = await open(browser, pageOf(id), 'Innocent')
+      const own = await start()
+      const coll = await open(own, pageOf(id), 'Innocent')
       forget()
-      await browser.evaluate(`void setTimeout(() => { ${framesOf([`${coll}id_/${url}`])} })`)
+      await own.evaluate(`void setTimeout(() => { ${framesOf([`${coll}id_/${url}`])} })`)
       await later()
       await look(name)
+      await own.close()
     }
-    await browser.close()
     expect(found).toEqual({})
     // The others are led away, or are no HTML.
     expect(ended).toBeGreaterThan(together.length * 1.3)
