@@ -149,21 +149,26 @@ describe.skipIf(noBrowser)(`hostile captures ${noBrowser}`, () => {
   })
 
   it('would reach somebody, served as anybody serves files', async () => {
-    const silent: string[] = []
-    for (const [name, { page, reaches }] of Object.entries(captures)) {
-      await blank()
-      await browser.send('Page.navigate', {
-        url: `${originOf(plain, 'plain.localhost')}/${encodeURIComponent(name)}/${page}`,
-      })
-      if (reaches) await eventually(() => reached[reaches].length > 0, REACHED_MS).catch(() => silent.push(name))
-      else await later()
+    let silent = Object.keys(captures)
+    // A busy machine may take too long for one of them.
+    for (let tries = 0; tries < TRIES && silent.length > 0; tries += 1) {
+      const tried = silent
+      silent = []
+      for (const name of tried) {
+        const { page, reaches } = captures[name]!
+        await blank()
+        await browser.send('Page.navigate', {
+          url: `${originOf(plain, 'plain.localhost')}/${encodeURIComponent(name)}/${page}`,
+        })
+        if (reaches) await eventually(() => reached[reaches].length > 0, REACHED_MS).catch(() => silent.push(name))
+        else await later()
+      }
     }
-    expect(silent).toEqual([])
-    expect((await cookies()).filter((cookie) => cookie.includes('planted'))).toEqual([
-      'plain.localhost abx_planted=evil',
-    ])
+    const planted = (await cookies()).filter((cookie) => cookie.includes('planted'))
     await browser.send('Storage.clearCookies')
     await logIn()
+    expect(silent).toEqual([])
+    expect(planted).toEqual(['plain.localhost abx_planted=evil'])
   })
 
   it('reach nobody, opened by themselves, and are shown', async () => {

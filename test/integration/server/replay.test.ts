@@ -24,6 +24,7 @@ const lacking = [noBrowser, await noReplay()].filter(Boolean).join(', ')
 const LATER_MS = 150
 /** What reaches somebody takes no longer. */
 const REACHED_MS = 15_000
+const TRIES = 3
 /** So many attacks are tried at once. */
 const FRAMES = 24
 /** So long it is waited for them. */
@@ -36,6 +37,9 @@ const ALONE = /the top|call somebody|calls somebody|opens WebRTC/
 const REPLAYED_ONLY = /worker load|in the background|registers|other captures/
 /** Whom the files of ReplayWeb.page name, and the pages here. */
 const NAMED = /webrecorder|replayweb|crt\.sh|www\.googleapis|apis\.google|w3s|web3|estuary|wab\.ac|\.example/
+
+/** The hosts of these that a request names, be it in a TLS greeting, whose other bytes are random. */
+const namedIn = (text: string) => (text.match(/[a-z0-9-]+(?:\.[a-z0-9-]+)+/gi) ?? []).filter((name) => NAMED.test(name))
 
 /** Puts pages into frames, in place of those before, and waits until all are there. */
 function framesOf(sources: readonly string[]): string {
@@ -166,12 +170,12 @@ describe.skipIf(lacking)(`replay ${lacking}`, () => {
       await later()
       const parts = asked.filter((text) => text.includes(`GET /file/${path} `) && /^range: bytes=/im.test(text))
       expect([path, reached, app, parts.length > 0]).toEqual([path, [], [], true])
-      expect(told.filter((text) => NAMED.test(text))).toEqual([])
+      expect(told.flatMap(namedIn)).toEqual([])
       expect(asked.filter((text) => /^cookie:/im.test(text))).toEqual([])
       // And they would be seen.
       if (path.startsWith('warc')) {
         await browser.send('Page.navigate', { url: 'http://crt.sh/' })
-        await eventually(() => told.some((text) => NAMED.test(text)))
+        await eventually(() => told.flatMap(namedIn).length > 0)
       }
       await browser.close()
     }
@@ -194,18 +198,22 @@ describe.skipIf(lacking)(`replay ${lacking}`, () => {
       }),
     )
     const browser = await start()
-    const silent: string[] = []
-    for (const [at, [name]] of attacks.entries()) {
-      if (REPLAYED_ONLY.test(name)) continue
-      await blank(browser)
-      forget()
-      await browser.send('Page.navigate', { url: `http://plain.localhost:${portOf(plain)}/${at}` })
-      await eventually(() => reached.length > 0, REACHED_MS).catch(() => silent.push(name))
+    let silent = attacks.flatMap(([name], at) => (REPLAYED_ONLY.test(name) ? [] : [at]))
+    // A busy machine may take too long for one of them.
+    for (let tries = 0; tries < TRIES && silent.length > 0; tries += 1) {
+      const tried = silent
+      silent = []
+      for (const at of tried) {
+        await blank(browser)
+        forget()
+        await browser.send('Page.navigate', { url: `http://plain.localhost:${portOf(plain)}/${at}` })
+        await eventually(() => reached.length > 0, REACHED_MS).catch(() => silent.push(at))
+      }
     }
     await browser.close()
     plain.closeAllConnections()
     plain.close()
-    expect(silent).toEqual([])
+    expect(silent.map((at) => attacks[at]![0])).toEqual([])
   })
 
   it('keeps a page that runs from the app, other captures and everybody else, whatever it tries', async () => {
@@ -240,7 +248,7 @@ describe.skipIf(lacking)(`replay ${lacking}`, () => {
     const look = async (what: string) => {
       await later()
       const others = asked.filter((text) => text.includes(otherId.replaceAll('-', '')))
-      const named = told.filter((text) => NAMED.test(text))
+      const named = told.flatMap(namedIn)
       if ([...reached, ...app, ...others, ...named].length > 0) found[what] = { reached, app, others, named }
     }
     const together = Object.entries(tried).filter(([name]) => !ALONE.test(name))
