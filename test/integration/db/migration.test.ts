@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { identityOf } from '../../../src/processes/identity.ts'
+import { identityOf, type ProcessIdentity } from '../../../src/processes/identity.ts'
 import { type TestDatabase, useDatabases } from '../../support/engine.ts'
 import { newFolder, useHomes } from '../../support/homes.ts'
 import { perTest } from '../../support/per-test.ts'
@@ -51,6 +51,17 @@ async function leader(beatSecondsAgo: number): Promise<void> {
      select gen_random_uuid(), id, '/elsewhere', 'orchestrator', 'worker_runner', 'running', 4711, now(),
        now() - make_interval(secs => $1), 1 from machine`,
     [beatSecondsAgo],
+  )
+}
+
+/** The same of a process of this machine. */
+async function leaderOf({ old, dataDir }: Old, { bootId, pidNamespace, pid, startTicks }: ProcessIdentity) {
+  await old.query(
+    `insert into process (id, machine_id, data_dir, process_type, worker_type, status, pid, boot_id, pid_namespace,
+      start_ticks, started_at, heartbeat_at, term)
+     select gen_random_uuid(), id, $1, 'orchestrator', 'worker_runner', 'running', $2, $3, $4, $5, now(),
+       now() + interval '1 hour', 1 from machine`,
+    [dataDir, pid, bootId, pidNamespace, startTicks],
   )
 }
 
@@ -129,14 +140,7 @@ describe.concurrent('a database of an older release', () => {
       })
       const ended = once(child, 'exit')
       await once(child.stdout, 'data')
-      const { bootId, pidNamespace, pid, startTicks } = (await identityOf(child.pid!))!
-      await old.old.query(
-        `insert into process (id, machine_id, data_dir, process_type, worker_type, status, pid, boot_id, pid_namespace,
-          start_ticks, started_at, heartbeat_at, term)
-         select gen_random_uuid(), id, $1, 'orchestrator', 'worker_runner', 'running', $2, $3, $4, $5, now(),
-           now() + interval '1 hour', 1 from machine`,
-        [old.dataDir, pid, bootId, pidNamespace, startTicks],
-      )
+      await leaderOf(old, (await identityOf(child.pid!))!)
       const { code, stderr } = await program(['run', '--exit-on-idle', '--handoff-grace', '1'], {
         env: { DATA_DIR: old.dataDir, DATABASE_URL: old.old.url },
       })
@@ -146,6 +150,26 @@ describe.concurrent('a database of an older release', () => {
       expect(await ended).toEqual([how.code, how.signal])
       rmSync(old.dataDir, { recursive: true, force: true })
     }
+  })
+
+  it('is left as it is by a run that is interrupted while it waits, and so is the runner of that release', async () => {
+    const child = spawn('/bin/sh', ['-c', "trap '' TERM; echo there; while :; do sleep 0.1; done"], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const ended = once(child, 'exit')
+    await once(child.stdout, 'data')
+    await leaderOf(here(), (await identityOf(child.pid!))!)
+    const begun = performance.now()
+    const run = start(['run', '--handoff-grace', '5'], call())
+    await run.says(/asked to hand over/)
+    run.signal('SIGINT')
+    expect((await run.finished()).code).toBe(130)
+    // Longer than the grace: nobody is left who kills.
+    await new Promise((resolve) => setTimeout(resolve, 6_000 - (performance.now() - begun)))
+    expect(child.exitCode ?? child.signalCode).toBeNull()
+    expect(await version()).toBe(1)
+    child.kill('SIGKILL')
+    await ended
   })
 
   it('is refused when that runner stays, with what to do about it', async () => {
