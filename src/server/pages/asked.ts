@@ -27,7 +27,7 @@ interface PageKind {
 /** The kinds of pages, by what plugins made of them. */
 export const KINDS: ReadonlyMap<string, PageKind> = new Map<string, PageKind>([
   ['picture', { name: 'has a picture', isOf: ({ picture }) => picture }],
-  ['article', { name: 'has a text', isOf: ({ text }) => text !== undefined }],
+  ['article', { name: 'has readable text', isOf: ({ text }) => text !== undefined }],
   ['pdf', { name: 'has a PDF', isOf: ({ mainFile = '' }) => /\.pdf$/i.test(mainFile) }],
   ['media', { name: 'has media', isOf: ({ group }) => group === 'media' }],
   ['replay', { name: 'can be replayed', isOf: (makes) => makes.isRecord || isPackage({ path: makes.mainFile ?? '' }) }],
