@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import type { AppEvent } from '../app/events.ts'
+import { duration, sizeText } from '../base/words.ts'
 import { many } from './format.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
@@ -84,6 +85,13 @@ function linesOf(event: AppEvent): string[] {
       return [`warning: ${event.place} is on a network file system (${event.fileSystem}), where a database is not safe`]
     case 'fetching PostgreSQL':
       return [`fetching PostgreSQL ${event.major} (${event.from})`]
+    case 'upgrading database': {
+      const { from, to, bytes, neededBytes, seconds } = event
+      return [
+        `copying ${sizeText(bytes)} from PostgreSQL ${from} to ${to}: up to ${duration(seconds)}, ` +
+          `and ${sizeText(neededBytes)} of disk; until then the old database stays as it is`,
+      ]
+    }
     case 'waiting for older runner':
       return [`${event.runner}: ${event.isAsked ? 'asked to hand over, ' : ''}waiting for it to end`]
   }

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDataDir } from '../../base/data-dir.ts'
 import { inspectBackup } from '../../db/backup/backup-file.ts'
@@ -24,27 +23,23 @@ export async function upgrade(
   { signal, tell = () => {} }: Required<Pick<Call, 'signal'>> & Pick<Call<OpenEvent>, 'tell'>,
 ): Promise<Upgraded | undefined> {
   const dataDir = openDataDir(given, 'never')
-  const copy = async (from: string, to: string) => await copyDatabase(known, { from, to }, dataDir, signal)
+  const copy = async (from: string, to: string, aside: string) =>
+    await copyDatabase(known, { from, to, file: join(aside, 'rows.zst') }, dataDir, signal)
   return await upgradeCluster(dataDir, { programs, tell, copy })
 }
 
 /** Copies by a backup, which knows how many rows there must be. */
 async function copyDatabase(
   known: KnownSettings,
-  { from, to }: { readonly from: string; readonly to: string },
+  { from, to, file }: { readonly from: string; readonly to: string; readonly file: string },
   dataDir: string,
   stop: AbortSignal,
 ): Promise<void> {
-  const file = join(dataDir, 'postgres-upgrade.zst')
-  try {
-    await writeBackup(from, file, stop)
-    const backup = await inspectBackup(file)
-    const settle = async (tx: Database) => {
-      await settleRestored(tx)
-      await believeOlder(known, dataDir)(tx, backup.header.schema)
-    }
-    await readBackup(to, backup, { settle, isOurs: true, stop })
-  } finally {
-    for (const path of [file, `${file}.files`]) rmSync(path, { force: true })
+  await writeBackup(from, file, stop)
+  const backup = await inspectBackup(file)
+  const settle = async (tx: Database) => {
+    await settleRestored(tx)
+    await believeOlder(known, dataDir)(tx, backup.header.schema)
   }
+  await readBackup(to, backup, { settle, isOurs: true, stop })
 }

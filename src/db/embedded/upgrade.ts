@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { sleep } from '../../base/abort.ts'
 import { AppError } from '../../base/errors.ts'
 import { FileLock } from '../../base/file-lock.ts'
@@ -12,6 +12,7 @@ import { olderPrograms } from './older-programs.ts'
 import { isUnderWay, servingAddress } from './postmaster.ts'
 import { startServer } from './start.ts'
 import { shutDown } from './stop.ts'
+import { upgradeNeeds } from './upgrade-room.ts'
 import { finishSwap, nextOf, swap } from './upgrade-swap.ts'
 import { clientsOf, inUse } from './users.ts'
 
@@ -26,16 +27,19 @@ export interface UpgradeOptions {
   /** The folder with the programs of the old major. */
   readonly programs: string | undefined
   readonly tell: TellDatabase
-  /** Copies everything from one database to another, and throws unless all of it is there. */
-  readonly copy: (fromUrl: string, toUrl: string) => Promise<void>
+  /**
+   * Copies everything from one database to another, and throws unless all of it is there. What it keeps in the `aside`
+   * folder is removed, also after a kill.
+   */
+  readonly copy: (fromUrl: string, toUrl: string, aside: string) => Promise<void>
 }
 
 const LOOK_MS = 100
 
 /**
  * Moves the cluster of a data dir to the installed major version: creates a new one beside it, copies everything, and
- * swaps them. A failure before that leaves the old one unchanged. Nobody may use it meanwhile. Returns undefined when
- * it has that version. Throws AppError.
+ * swaps them. A failure or a kill before that leaves the old one unchanged: the next upgrade begins anew. Nobody may
+ * use it meanwhile. Returns undefined when it has that version. Throws AppError.
  */
 export async function upgradeCluster(dataDir: string, options: UpgradeOptions): Promise<Upgraded | undefined> {
   const cluster = clusterOf(dataDir)
@@ -60,6 +64,8 @@ export async function upgradeCluster(dataDir: string, options: UpgradeOptions): 
       if ((await clientsOf(cluster, users)) === 'some') throw await inUse(cluster)
       await shutDown(cluster, 'fast')
     }
+    await removeLeft(cluster)
+    options.tell({ event: 'upgrading database', from, to, ...upgradeNeeds(cluster.pgdata, cluster.dataDir) })
     await fillNext(cluster, older, binaries, account, lock, options)
     return { from, to, kept: swap(cluster, from) }
   } finally {
@@ -78,19 +84,30 @@ async function fillNext(
   { tell, copy }: UpgradeOptions,
 ): Promise<void> {
   const next = nextOf(cluster)
-  // Left by an upgrade that was killed.
-  if (await isUnderWay(next)) await shutDown(next, 'immediate')
-  removeLeftovers(cluster)
-  removeCluster(next.pgdata)
+  const aside = asideOf(cluster)
+  mkdirSync(aside, { mode: 0o700 })
   try {
     await initialise(next, binaries, account, lock, tell)
     await whileRunning(cluster, older, account, async (from) => {
-      await whileRunning(next, binaries, account, async (to) => await copy(from, to))
+      await whileRunning(next, binaries, account, async (to) => await copy(from, to, aside))
     })
   } catch (error) {
     removeCluster(next.pgdata)
     throw error
+  } finally {
+    rmSync(aside, { recursive: true })
   }
+}
+
+const asideOf = ({ pgdata }: Cluster): string => `${pgdata}.rows`
+
+/** Removes what a killed upgrade has left, before room is looked for. */
+async function removeLeft(cluster: Cluster): Promise<void> {
+  const next = nextOf(cluster)
+  if (await isUnderWay(next)) await shutDown(next, 'immediate')
+  removeLeftovers(cluster)
+  removeCluster(next.pgdata)
+  rmSync(asideOf(cluster), { recursive: true, force: true })
 }
 
 /** Runs the server of a cluster while `work` runs, which gets its URL. */
