@@ -1,4 +1,13 @@
-import { accessSync, chmodSync, constants, existsSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 import { CONFIG_FILE } from './config-file.ts'
 import { AppError, codeOf, EXIT, messageOf, UsageError } from './errors.ts'
@@ -54,6 +63,38 @@ export function openDataDir(path: string, create: 'never' | 'if-empty' | 'force'
     )
   }
   return dataDir
+}
+
+/** Those of its folders, and itself, in which we can write nothing. */
+export function closedFolders(dataDir: string): string[] {
+  return [dataDir, ...FOLDERS.map((name) => join(dataDir, name))].filter((folder) => !isOpen(folder))
+}
+
+/** The command that opens them; as root, unless they are `ours`. */
+export function toOpen(
+  dataDir: string,
+  closed: readonly string[],
+): { readonly command: string; readonly ours: boolean } {
+  const uid = process.getuid?.()
+  const ours = closed.every((folder) => statSync(folder).uid === uid)
+  return { ours, command: ours ? `chmod u+rwx ${closed.join(' ')}` : `chown -R ${uid} ${dataDir}` }
+}
+
+/** For who writes pages. Throws UsageError, such as after a command that somebody ran as root. */
+export function requireOpenFolders(dataDir: string): void {
+  const closed = closedFolders(dataDir)
+  if (closed.length === 0) return
+  const { command, ours } = toOpen(dataDir, closed)
+  throw new UsageError(`${closed.join(', ')} cannot be written`, ours ? command : `as root: ${command}`)
+}
+
+function isOpen(folder: string): boolean {
+  try {
+    if (existsSync(folder)) accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function makeDataDir(path: string, force: boolean): void {

@@ -1,6 +1,6 @@
-import { accessSync, chmodSync, constants, existsSync, statSync } from 'node:fs'
+import { chmodSync, constants, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { FOLDERS, isDataDir, makeFolders, openDataDir } from '../../base/data-dir.ts'
+import { closedFolders, FOLDERS, isDataDir, makeFolders, openDataDir, toOpen } from '../../base/data-dir.ts'
 import { FILES_FLOOR, lacksBytes, left } from '../../base/disk-space.ts'
 import { whyUnusable } from '../../base/make-folder.ts'
 import { type Check, type Examined, type Finding, green, red, yellow } from './check.ts'
@@ -36,13 +36,10 @@ function dataDir({ dataDir: given }: Examined): Finding {
     }
   }
   const missing = FOLDERS.map((name) => join(path, name)).filter((folder) => !existsSync(folder))
-  const closed = [path, ...FOLDERS.map((name) => join(path, name))].filter((folder) => !isOpen(folder))
+  const closed = closedFolders(path)
   if (closed.length > 0) {
-    const ours = closed.every((folder) => statSync(folder).uid === process.getuid?.())
-    const finding = red(
-      `${closed.join(', ')} cannot be written`,
-      ours ? `chmod u+rwx ${closed.join(' ')}` : `chown -R ${process.getuid?.()} ${path}`,
-    )
+    const { command, ours } = toOpen(path, closed)
+    const finding = red(`${closed.join(', ')} cannot be written`, command)
     return ours ? { ...finding, fix: async () => open(closed) } : finding
   }
   if (missing.length > 0)
@@ -59,15 +56,6 @@ function dataDir({ dataDir: given }: Examined): Finding {
 async function open(folders: readonly string[]): Promise<string> {
   for (const folder of folders) chmodSync(folder, statSync(folder).mode | constants.S_IRWXU)
   return `made ${folders.join(', ')} writable`
-}
-
-function isOpen(folder: string): boolean {
-  try {
-    if (existsSync(folder)) accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function disk(asked: Examined): Finding {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { untilLate } from '../../base/abort.ts'
+import { requireOpenFolders } from '../../base/data-dir.ts'
 import { AppError, EXIT, UsageError } from '../../base/errors.ts'
 import { Log, toAll, toFile } from '../../base/log.ts'
 import { onStopSignals } from '../../base/stop-signals.ts'
@@ -50,7 +51,10 @@ export async function serverVerb(
   const log = new Log('server', toAll(terminalSink(logLevel(options)), toLogFile), { process_id: id })
   const stop = new AbortController()
   try {
-    if (verb.runner) await refuseBelowRunner(home)
+    if (verb.runner) {
+      await refuseBelowRunner(home)
+      requireOpenFolders(home.dataDir)
+    }
     const startRunner = (standby: boolean) => {
       const level = options.verbose ? ['-v'] : options.quiet ? ['-q'] : []
       const child = spawnRun(options, id, ['--daemon', ...(standby ? ['--standby'] : []), ...level], 'inherit')

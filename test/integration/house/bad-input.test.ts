@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -73,6 +73,21 @@ describe('a data dir', () => {
     writeFileSync(join(folder, 'data', 'archivebox.toml'), '')
     expectRefusal(await inFolder(['run', '--exit-on-idle'], 'data', { uid: 65534 }), 2, /is not writable/)
     expectRefusal(await inFolder(['init'], 'data/below', { uid: 65534 }), 2, /EACCES|not writable/)
+  })
+
+  it.skipIf(noOtherUser)(`with a folder that somebody else made is not worked on ${noOtherUser || ''}`, async () => {
+    mkdirSync(join(folder, 'data'))
+    chownSync(join(folder, 'data'), 65534, 65534)
+    const nobody = { uid: 65534 }
+    expect((await inFolder(['init'], 'data', nobody)).code).toBe(0)
+    expect((await inFolder(['add', 'http://127.0.0.1:1/'], 'data', nobody)).code).toBe(0)
+    chownSync(join(folder, 'data', 'archive'), 0, 0)
+    for (const verb of ['run', 'server']) {
+      const refused = await inFolder([verb], 'data', nobody)
+      expectRefusal(refused, 2, /\/archive cannot be written/)
+      expect(refused.stderr).toMatch(/hint: +as root: chown -R 65534 \S+\/data/)
+    }
+    expect((await inFolder(['status'], 'data', nobody)).stdout).toMatch(/"queued":1/)
   })
 
   it('whose archivebox.toml is not TOML is refused, with the place', async () => {
