@@ -65,9 +65,24 @@ export function openDataDir(path: string, create: 'never' | 'if-empty' | 'force'
   return dataDir
 }
 
-/** Those of its folders, and itself, in which we can write nothing. */
-export function closedFolders(dataDir: string): string[] {
-  return [dataDir, ...FOLDERS.map((name) => join(dataDir, name))].filter((folder) => !isOpen(folder))
+/** What every runner writes, below the folders. */
+const WRITTEN = ['.runner.lock', 'index.html', 'logs/runner.log'] as const
+/** Where pages and crawls are, in a folder for each day. */
+const BY_DAY = ['archive/crawls', 'archive/snapshots'] as const
+
+/** What a runner could not write in a data dir, such as after one that somebody ran as root. */
+export function closedPaths(dataDir: string): string[] {
+  const top = [dataDir, ...FOLDERS.map((name) => join(dataDir, name))].filter(isClosed)
+  return top.length > 0 ? top : [...WRITTEN.map((name) => join(dataDir, name)), ...daysOf(dataDir)].filter(isClosed)
+}
+
+/** The newest days: a page of today goes there. */
+function daysOf(dataDir: string): string[] {
+  return BY_DAY.flatMap((name) => {
+    const folder = join(dataDir, name)
+    const newest = isOpen(folder) && existsSync(folder) ? readdirSync(folder).sort().at(-1) : undefined
+    return newest === undefined ? [folder] : [join(folder, newest)]
+  })
 }
 
 /** The command that opens them; as root, unless they are `ours`. */
@@ -76,26 +91,30 @@ export function toOpen(
   closed: readonly string[],
 ): { readonly command: string; readonly ours: boolean } {
   const uid = process.getuid?.()
-  const ours = closed.every((folder) => statSync(folder).uid === uid)
-  return { ours, command: ours ? `chmod u+rwx ${closed.join(' ')}` : `chown -R ${uid} ${dataDir}` }
+  const ours = closed.every((path) => statSync(path).uid === uid)
+  return { ours, command: ours ? `chmod u+rwX ${closed.join(' ')}` : `chown -R ${uid} ${dataDir}` }
 }
 
-/** For who writes pages. Throws UsageError, such as after a command that somebody ran as root. */
-export function requireOpenFolders(dataDir: string): void {
-  const closed = closedFolders(dataDir)
+/** For who writes pages. Throws UsageError. */
+export function requireOpen(dataDir: string): void {
+  const closed = closedPaths(dataDir)
   if (closed.length === 0) return
   const { command, ours } = toOpen(dataDir, closed)
   throw new UsageError(`${closed.join(', ')} cannot be written`, ours ? command : `as root: ${command}`)
 }
 
-function isOpen(folder: string): boolean {
+function isOpen(path: string): boolean {
   try {
-    if (existsSync(folder)) accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (!found) return true
+    accessSync(path, constants.R_OK | constants.W_OK | (found.isDirectory() ? constants.X_OK : 0))
     return true
   } catch {
     return false
   }
 }
+
+const isClosed = (path: string): boolean => !isOpen(path)
 
 function makeDataDir(path: string, force: boolean): void {
   try {

@@ -1,6 +1,6 @@
 import { chmodSync, constants, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { closedFolders, FOLDERS, isDataDir, makeFolders, openDataDir, toOpen } from '../../base/data-dir.ts'
+import { closedPaths, FOLDERS, isDataDir, makeFolders, openDataDir, toOpen } from '../../base/data-dir.ts'
 import { FILES_FLOOR, lacksBytes, left } from '../../base/disk-space.ts'
 import { whyUnusable } from '../../base/make-folder.ts'
 import { type Check, type Examined, type Finding, green, red, yellow } from './check.ts'
@@ -36,7 +36,7 @@ function dataDir({ dataDir: given }: Examined): Finding {
     }
   }
   const missing = FOLDERS.map((name) => join(path, name)).filter((folder) => !existsSync(folder))
-  const closed = closedFolders(path)
+  const closed = closedPaths(path)
   if (closed.length > 0) {
     const { command, ours } = toOpen(path, closed)
     const finding = red(`${closed.join(', ')} cannot be written`, command)
@@ -53,9 +53,12 @@ function dataDir({ dataDir: given }: Examined): Finding {
   return green(path)
 }
 
-async function open(folders: readonly string[]): Promise<string> {
-  for (const folder of folders) chmodSync(folder, statSync(folder).mode | constants.S_IRWXU)
-  return `made ${folders.join(', ')} writable`
+async function open(paths: readonly string[]): Promise<string> {
+  for (const path of paths) {
+    const found = statSync(path)
+    chmodSync(path, found.mode | (found.isDirectory() ? constants.S_IRWXU : constants.S_IRUSR | constants.S_IWUSR))
+  }
+  return `made ${paths.join(', ')} writable`
 }
 
 function disk(asked: Examined): Finding {

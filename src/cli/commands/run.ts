@@ -1,7 +1,7 @@
 import { databaseWaitMs } from '../../app/open/door.ts'
 import { queueRecords, wantedBy } from '../../app/records/queue-records.ts'
 import { sleep, untilLate } from '../../base/abort.ts'
-import { requireOpenFolders } from '../../base/data-dir.ts'
+import { requireOpen } from '../../base/data-dir.ts'
 import { atLeast, Log, type LogLine, toAll, toFile } from '../../base/log.ts'
 import { onStopSignals } from '../../base/stop-signals.ts'
 import { allPages } from '../../db/counts.ts'
@@ -77,7 +77,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
     if (!(await cues.next())) return
     await cues.end()
     await refuseBelowRunner(home)
-    requireOpenFolders(home.dataDir)
+    requireOpen(home.dataDir)
     const queued = wanted && (await queueRecords(open, wanted, { tell: sayMeanwhile }))
     for (const text of wanted?.others ?? []) printJson(text)
     if (queued) await sayQueued(options, open, queued)

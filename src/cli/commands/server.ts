@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { untilLate } from '../../base/abort.ts'
-import { requireOpenFolders } from '../../base/data-dir.ts'
+import { requireOpen } from '../../base/data-dir.ts'
 import { AppError, EXIT, UsageError } from '../../base/errors.ts'
 import { Log, toAll, toFile } from '../../base/log.ts'
 import { onStopSignals } from '../../base/stop-signals.ts'
@@ -53,7 +53,7 @@ export async function serverVerb(
   try {
     if (verb.runner) {
       await refuseBelowRunner(home)
-      requireOpenFolders(home.dataDir)
+      requireOpen(home.dataDir)
     }
     const startRunner = (standby: boolean) => {
       const level = options.verbose ? ['-v'] : options.quiet ? ['-q'] : []

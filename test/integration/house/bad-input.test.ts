@@ -87,6 +87,11 @@ describe('a data dir', () => {
       expectRefusal(refused, 2, /\/archive cannot be written/)
       expect(refused.stderr).toMatch(/hint: +as root: chown -R 65534 \S+\/data/)
     }
+    chownSync(join(folder, 'data', 'archive'), 65534, 65534)
+    mkdirSync(join(folder, 'data', 'archive', 'crawls', '20260101'), { recursive: true })
+    for (const name of ['.runner.lock', 'index.html']) writeFileSync(join(folder, 'data', name), '', { mode: 0o600 })
+    const left = /\/\.runner\.lock, \S+\/index\.html, \S+\/crawls cannot be written/
+    expectRefusal(await inFolder(['run'], 'data', nobody), 2, left)
     expect((await inFolder(['status'], 'data', nobody)).stdout).toMatch(/"queued":1/)
   })
 
