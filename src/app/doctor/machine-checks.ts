@@ -1,5 +1,6 @@
-import { readFileSync, readlinkSync, statfsSync } from 'node:fs'
-import { networkInterfaces } from 'node:os'
+import { accessSync, constants, readFileSync, readlinkSync, statfsSync } from 'node:fs'
+import { networkInterfaces, tmpdir } from 'node:os'
+import { messageOf } from '../../base/errors.ts'
 import { uuidv7 } from '../../base/ids.ts'
 import { VERSION } from '../../base/version.ts'
 import { chosenAccount } from '../../hooks/account.ts'
@@ -14,12 +15,16 @@ const RUNNER_MB = 150
 const SMALL_SHM_MB = 128
 /** The limit that shells set; each page at work takes a few dozen. */
 const DESCRIPTORS = 1_024
+/** Two pages at once with a browser, its server included: 250 processes and threads were counted. */
+const PROCESSES = 300
 
 /** Checks of the machine that cost next to nothing. */
 export const MACHINE_CHECKS: readonly Check[] = [
   { name: 'memory', look: memory },
   { name: '/dev/shm', look: sharedMemory },
   { name: 'descriptors', look: descriptors },
+  { name: 'process limit', look: processLimit },
+  { name: 'temporary files', look: temporaryFiles },
   { name: 'network', look: network },
 ]
 
@@ -70,6 +75,35 @@ function descriptors(): Finding {
   return Number(limit) < DESCRIPTORS
     ? yellow(`${limit} at most`, `ulimit -n ${4 * DESCRIPTORS}`)
     : green(`${limit} at most`)
+}
+
+/** Processes and threads, by the limits of the account and of the container. Where they end, programs abort. */
+function processLimit(): Finding {
+  const ofAccount = /^Max processes\s+(\d+)/m.exec(textOf('/proc/self/limits'))?.[1]
+  // The kernel does not hold root to it.
+  const limits = process.getuid?.() === 0 || ofAccount === undefined ? [] : [Number(ofAccount)]
+  for (const file of ['/sys/fs/cgroup/pids.max', '/sys/fs/cgroup/pids/pids.max']) {
+    const text = textOf(file).trim()
+    if (/^\d+$/.test(text)) limits.push(Number(text))
+  }
+  if (limits.length === 0) return green('none')
+  const limit = Math.min(...limits)
+  return limit < PROCESSES
+    ? yellow(
+        `${limit} at most: a runner with a browser needs ${PROCESSES}`,
+        'ulimit -u 4096, or docker run --pids-limit 4096',
+      )
+    : green(`${limit} at most`)
+}
+
+function temporaryFiles(): Finding {
+  const folder = tmpdir()
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK)
+    return green(folder)
+  } catch (error) {
+    return yellow(`${folder}: ${messageOf(error)}: no browser can start`, 'docker run --tmpfs /tmp, or set TMPDIR')
+  }
 }
 
 /** Whether there is a way out, and whether the network is that of a container. */

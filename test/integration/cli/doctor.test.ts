@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { withPrograms } from '../../support/bare-path.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
+import { noOtherUser } from '../../support/other-user.ts'
 import { plugin } from '../../support/plugins.ts'
 import { processesOf } from '../../support/processes.ts'
 import { type Call, program } from '../../support/program.ts'
@@ -56,6 +57,8 @@ describe('doctor', () => {
         'memory',
         '/dev/shm',
         'descriptors',
+        'process limit',
+        'temporary files',
       ].concat(['network', 'containment', 'browser', 'wget', 'git', 'python', 'yt-dlp', 'plugins']),
     )
     expect(lines.filter(({ status }) => status === 'red')).toEqual([])
@@ -86,6 +89,16 @@ describe('doctor', () => {
     const newer = await doctor()
     expect([newer.code, newer.of('database')?.status]).toEqual([1, 'red'])
     expect(newer.of('database')!.message).toContain('its schema 9999 is from a newer archivebox-ts')
+  })
+
+  it.skipIf(noOtherUser)(`says which limit of the machine ends programs ${noOtherUser || ''}`, async () => {
+    const { of } = await doctor([], {
+      env: { TMPDIR: '/proc' },
+      uid: 65534,
+      under: ['prlimit', '--nproc=200'],
+    })
+    expect(of('process limit')).toMatchObject({ status: 'yellow', message: expect.stringMatching(/^200 at most: /) })
+    expect(of('temporary files')).toMatchObject({ status: 'yellow', message: expect.stringMatching(/^\/proc: EACCES/) })
   })
 
   it('names what a plugin lacks, waits for no program, and leaves none behind', async () => {

@@ -41,7 +41,10 @@ const DIFFERENT: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/(?<="key":"MAX_CRAWL_WORKERS".*"default":)\d+/g, () => 'CORES'],
   [/^.*"key":"HOOK_USER".*\n/gm, () => ''],
   // A runner's messages about the machine, some time after its start.
-  [/^.*( runner +|"message":"|runner proc--\d\d: )(memory|\/dev\/shm|descriptors|network|plugins): .*\n/gm, () => ''],
+  [
+    /^.*( runner +|"message":"|runner proc--\d\d: )(memory|\/dev\/shm|descriptors|process limit|temporary files|network|plugins): .*\n/gm,
+    () => '',
+  ],
   // A backup is compressed, and has a row for each process.
   [/(?<="type":"Backup".*"size":)\d+(,"sha256":")\w+/g, () => 'N,"sha256":"N'],
   // Counts are summed when a runner has time for it.
