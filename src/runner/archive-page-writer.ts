@@ -23,6 +23,8 @@ export class ArchivePageWriter {
   /** There may be something to write. */
   #isDue = false
   #notBefore = 0
+  /** Why it could not be written the last time. */
+  #failure: string | undefined
   /** The changes of the workers that the page certainly includes. */
   #changesWritten: number | undefined
 
@@ -42,9 +44,12 @@ export class ArchivePageWriter {
     if (!this.#isDue || !(now || begun >= this.#notBefore)) return
     const isComplete = await writeArchivePage(this.#home).catch((error: unknown) => {
       if (isDatabaseAway(error)) throw error
-      this.#log[isOutOfSpace(error) ? 'debug' : 'warn'](`the archive's page: ${messageOf(error)}`)
+      const why = messageOf(error)
+      this.#log[isOutOfSpace(error) || why === this.#failure ? 'debug' : 'warn'](`the archive's page: ${why}`)
+      this.#failure = why
       return false
     })
+    if (isComplete) this.#failure = undefined
     this.#isDue = isBusy || !isComplete
     this.#notBefore = begun + Math.max(EVERY_MS, (performance.now() - begun) / SHARE)
   }
