@@ -9,7 +9,7 @@ import { type Manifest, manifestOf } from './manifest.ts'
 import { pluginFolders } from './plugin-folders.ts'
 import { readDeclared } from './resolved.ts'
 import { speaksUpstream } from './shebang.ts'
-import { meaningOf } from './upstream/meanings.ts'
+import { meaningOf, saidBy } from './upstream/meanings.ts'
 import { pythonNeeds } from './upstream/required-binaries.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
@@ -38,6 +38,8 @@ export interface Hook
   readonly prefix: string | undefined
   /** Its plugin tree. */
   readonly tree: string
+  /** What the plugins around it declare that they make, as JSON. */
+  readonly around: string
 }
 
 /** A folder of hooks. */
@@ -136,6 +138,7 @@ export function selectHooks(
   const byName = new Map(plugins.map((plugin) => [plugin.name, plugin]))
   const wanted = only && closure(byName, only)
   const graceMs = readSetting('BACKGROUND_GRACE', settings) * 1000
+  const around = JSON.stringify(Object.fromEntries(plugins.map((plugin) => [plugin.name, saidBy(plugin)])))
   const hooks: Hook[] = []
   for (const plugin of plugins) {
     const names = plugin.hooks.filter((name) => name.startsWith(`on_${event}__`))
@@ -160,7 +163,8 @@ export function selectHooks(
         mustReport: plugin.upstream.includes(name),
         ...{ asksOnly, file, ...(hashes !== undefined && { hashes }) },
         prefix: plugin.declares.length === 0 ? prefix : undefined,
-        ...{ timeoutMs, graceMs, requires, binaries, readsPublished, needsFile, awaitsBackground, declares, tree },
+        ...{ timeoutMs, graceMs, requires, binaries, readsPublished, needsFile, awaitsBackground, declares },
+        ...{ tree, around },
       })
     }
   }
