@@ -4,7 +4,7 @@ import { PLUGIN_SETTINGS, readSetting, type Texts, timeoutOf } from '../base/con
 import type { Kind } from '../base/kinds.ts'
 import type { Makes } from '../base/makes.ts'
 import { asset } from '../base/package-root.ts'
-import type { Declared } from './declared.ts'
+import { type Declared, withTimeout } from './declared.ts'
 import { type Manifest, manifestOf } from './manifest.ts'
 import { pluginFolders } from './plugin-folders.ts'
 import { readDeclared } from './resolved.ts'
@@ -109,11 +109,12 @@ function readPlugins(trees: readonly string[]): Plugin[] {
       const said = manifestOf(config)
       const binaries = [...said.binaries, ...pythonNeeds(tree, hooks)]
       const upstream = builtIn ? [] : hooks.filter((hook) => speaksUpstream(join(folder, hook)))
+      const declares = withTimeout(said.declares, `${prefixOf(name)}TIMEOUT`)
       // A plugin that replaces another makes what that one made, unless it declares otherwise.
       const makes = said.makes ?? plugins.get(name)?.makes
       const meaning = meaningOf({ name, makes })
       if (builtIn && meaning.browser) browsers.add(name)
-      plugins.set(name, { name, folder, tree, builtIn, ...said, makes, binaries, hooks, upstream, meaning })
+      plugins.set(name, { name, folder, tree, builtIn, ...said, makes, binaries, declares, hooks, upstream, meaning })
     }
   }
   // Built-in plugins that capture what our browser shows do so in its one visit of the page. Where a plugin of a user
