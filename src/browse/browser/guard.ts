@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { textIn } from '../../base/if-readable.ts'
 import { memoryPageBytes } from '../../base/memory-page.ts'
 import { lacksSharedMemory } from './shared-memory.ts'
 import type { RunningBrowser } from './start-browser.ts'
@@ -71,24 +71,16 @@ const inMb = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MB`
 
 /** A process and all of its descendants. */
 function familyOf(pid: number): number[] {
-  const children = read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number)
+  const children = textIn(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number)
   return [pid, ...children.flatMap(familyOf)]
 }
 
 function residentBytes(pid: number): number {
-  return Number(read(`/proc/${pid}/statm`).split(' ')[1] ?? 0) * memoryPageBytes()
+  return Number(textIn(`/proc/${pid}/statm`).split(' ')[1] ?? 0) * memoryPageBytes()
 }
 
 /** The state follows the name, which may contain anything. */
-const isStopped = (pid: number) => /^[Tt] /.test(read(`/proc/${pid}/stat`).split(') ').at(-1) ?? '')
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'latin1')
-  } catch {
-    return '' // The process is gone.
-  }
-}
+const isStopped = (pid: number) => /^[Tt] /.test(textIn(`/proc/${pid}/stat`).split(') ').at(-1) ?? '')
 
 function end(pid: number): void {
   try {

@@ -1,4 +1,5 @@
 import { extensionOf } from '../../base/mime.ts'
+import { percentDecoded } from '../../base/percent-decoded.ts'
 
 /** Common file systems allow 255 bytes; additions to a name (a suffix, a number) must still fit. */
 const MAX_BYTES = 200
@@ -35,14 +36,6 @@ function fromDisposition(header: string): string | undefined {
 
 function lastComponent(path: string): string {
   return path.split(/[/\\]/).findLast((part) => part !== '') ?? ''
-}
-
-function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 function shortened(text: string, maxBytes: number): string {
