@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs'
+import { linkOf } from '../base/urls.ts'
 import { decoded } from './decode.ts'
 import { formatOf } from './detect.ts'
 import type { Broken, Entry } from './entry.ts'
@@ -46,18 +47,11 @@ export async function* linksIn(
   for await (const batch of found)
     for (const entry of batch) {
       signal.throwIfAborted()
-      const url = 'broken' in entry ? undefined : absolute(entry.url, FEEDS.has(format) ? base : undefined)
+      const url = 'broken' in entry ? undefined : linkOf(entry.url, FEEDS.has(format) ? base : undefined)
       if ('broken' in entry) yield entry
       else if (url !== undefined && !known.has(url)) yield { ...entry, url }
       if (url !== undefined) known.add(url)
     }
-}
-
-function absolute(text: string, base: string | undefined): string | undefined {
-  const url = text === '' ? null : URL.parse(text, base)
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined
-  url.hash = ''
-  return url.href
 }
 
 async function* once<T>(value: T): AsyncGenerator<T> {
