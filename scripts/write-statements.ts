@@ -157,32 +157,33 @@ export function engineStatements(): string {
   return [about.join('\n'), JOB, ...entries.flatMap((entry) => text(job, entry))].join('\n\n').concat('\n')
 }
 
-/** The statements of the archive's own queues. */
-export async function archiveStatements(): Promise<string> {
+/** The statements of each of the archive's own queues, each in a form for psql. */
+export async function queueStatements(): Promise<Record<'crawl' | 'snapshot' | 'binary', readonly string[]>> {
   const owner: Owner = { home: { dataDirId: '', machineId: '' } as Home, processId: '', term: 1 }
   const claim = `claims the row that has been due the longest; ${LEASE}, ${CURSOR}, $4 token, $5 owner`
   const fence = (first: number) => `$${first} data dir and $${first + 1} term of the fence`
-  const crawl = await claimOf(crawlQueue(owner, {}))
-  const snapshot = await claimOf(snapshotQueue(owner, '', {}))
-  const binary = await claimOf(binaryQueue(owner))
-  const blocks = [
-    ...[[`${claim}, ${fence(6)}`, crawl] as Entry, ...afterwards(crawlMachine)].flatMap((entry) =>
-      text(crawlMachine, entry),
-    ),
-    ...[
-      [`${claim}, $6 crawl worker, ${fence(7)}`, snapshot] as Entry,
-      ...afterwards(snapshotMachine, ['outcome', 'cause', 'http_status']),
-    ].flatMap((entry) => text(snapshotMachine, entry)),
-    ...[[`${claim}, $6 machine, ${fence(7)}`, binary] as Entry, ...afterwards(binaryMachine)].flatMap((entry) =>
-      text(binaryMachine, entry),
-    ),
-  ]
+  const crawl: Entry = [`${claim}, ${fence(6)}`, await claimOf(crawlQueue(owner, {}))]
+  const snapshot: Entry = [`${claim}, $6 crawl worker, ${fence(7)}`, await claimOf(snapshotQueue(owner, '', {}))]
+  const binary: Entry = [`${claim}, $6 machine, ${fence(7)}`, await claimOf(binaryQueue(owner))]
+  const texts = (machine: Machine, entries: readonly Entry[]) => entries.flatMap((entry) => text(machine, entry))
+  return {
+    crawl: texts(crawlMachine, [crawl, ...afterwards(crawlMachine)]),
+    snapshot: texts(snapshotMachine, [snapshot, ...afterwards(snapshotMachine, ['outcome', 'cause', 'http_status'])]),
+    binary: texts(binaryMachine, [binary, ...afterwards(binaryMachine)]),
+  }
+}
+
+/** The statements of the archive's own queues: all of one, and of the others those that differ by more than a name. */
+export async function archiveStatements(): Promise<string> {
+  const { crawl, snapshot, binary } = await queueStatements()
+  const own = [snapshot[0]!, snapshot.find((block) => block.includes('"snapshot: settle alike"'))!, binary[0]!]
   const about = [
     "-- What the archive's own queues send, with their fence and conditions filled in.",
     '-- Written by scripts/write-statements.ts. To try one: paste the file into psql, then execute "crawl: ' +
       'claim 1"(...).',
+    '-- What is missing for snapshots and binaries is as for crawls.',
   ]
-  return [about.join('\n'), ...blocks].join('\n\n').concat('\n')
+  return [about.join('\n'), ...crawl, ...own].join('\n\n').concat('\n')
 }
 
 /** The statement by which a queue claims one row. */

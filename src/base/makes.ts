@@ -34,6 +34,8 @@ export interface Makes {
   readonly mainFile?: string
   /** The files with the text of the page and with its title: plain text, in UTF-8. */
   readonly text?: string
+  /** The file with all text of the page, menus included, for a WARC and a WACZ: they take `text` without it. */
+  readonly allText?: string
   readonly title?: string
   /** The JSON file whose `status` is the HTTP status of the page. */
   readonly httpStatus?: string
@@ -48,7 +50,7 @@ export const MAKES_A_COPY: Makes = {
 }
 
 const SWITCHES = ['isCopy', 'isRecord', 'fetchesItself', 'asksOnly', 'isClosed', 'picture', 'icon', 'file', 'browser']
-const FILES = ['mainFile', 'text', 'title', 'httpStatus', 'hashes']
+const FILES = ['mainFile', 'text', 'allText', 'title', 'httpStatus', 'hashes']
 
 /** A file in the folder of its plugin, not a path elsewhere. */
 const isFileName = (value: unknown): value is string => typeof value === 'string' && /^\w[\w.-]{0,99}$/.test(value)
@@ -102,6 +104,11 @@ export class Meanings {
 
   constructor(makes: Iterable<readonly [plugin: string, makes: Makes]>) {
     this.#makes = new Map([...makes].sort(([a, x], [b, y]) => rankOf(x) - rankOf(y) || (a < b ? -1 : 1)))
+  }
+
+  /** Reads what plugins declare, as JSON: `makes` by plugin. */
+  static in(text: string): Meanings {
+    return new Meanings(Object.entries(JSON.parse(text) as object).map(([plugin, said]) => [plugin, makesIn(said)]))
   }
 
   /** What this plugin makes. */

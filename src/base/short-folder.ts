@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { lstatSync, mkdirSync, readdirSync } from 'node:fs'
+import { lstatSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AppError, codeOf } from './errors.ts'
+import { namesIn } from './if-readable.ts'
 
 /** What fits into `sun_path` beside its NUL, in bytes. */
 export const LONGEST_SOCKET_PATH = process.platform === 'darwin' ? 103 : 107
@@ -29,15 +30,6 @@ export function processFolders(): Map<string, string> {
     if (parts && isProcessFolder(folder)) found.set(parts.slice(1).join('-'), folder)
   }
   return found
-}
-
-/** None where the system does not let us look into /tmp: what is there stays. */
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
 }
 
 /** Is this one of them? */

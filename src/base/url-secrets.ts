@@ -1,3 +1,5 @@
+import { percentDecoded } from './percent-decoded.ts'
+
 /** Parameters that grant access to whoever has the URL, by their full names. */
 const EXACT =
   /^(?:key|sig|code|session|sess|sid|phpsessid|jsessionid|auth|authorization|pass|pwd|passwd|otp|ticket|credentials?)$/i
@@ -34,18 +36,11 @@ function masked(url: string, depth: number): string {
     .replace(PARAMETER, (whole, before: string, name: string, value: string) => {
       if (value === '' || value === MASK) return whole
       const isInner = depth > 0 && /%3a|%2f|:\/\//i.test(value)
-      const inner = isInner ? decoded(value) : ''
-      const isSecret = isSecretParameter(decoded(name).replace(/\[\w*\]$/, '')) || masked(inner, depth - 1) !== inner
+      const inner = isInner ? percentDecoded(value) : ''
+      const isSecret =
+        isSecretParameter(percentDecoded(name).replace(/\[\w*\]$/, '')) || masked(inner, depth - 1) !== inner
       return isSecret ? `${before}${name}=${MASK}` : whole
     })
 }
 
 const isSecretParameter = (name: string) => EXACT.test(name) || ENDING.test(name) || SIGNING.test(name)
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}

@@ -21,6 +21,14 @@ export function archivableUrl(text: string): string {
   return url.href
 }
 
+/** The absolute URL of a link, without its fragment; undefined when it is invalid, empty, or not http(s). */
+export function linkOf(text: string, base: string | undefined): string | undefined {
+  const url = text === '' ? null : URL.parse(text, base)
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined
+  url.hash = ''
+  return url.href
+}
+
 /** The folder name of a URL's host, with its port when it has one. */
 export function domainOf(url: string): string {
   const { hostname, port } = new URL(url)

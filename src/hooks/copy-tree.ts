@@ -178,12 +178,12 @@ async function copyFileTo(from: string, to: string, uid?: number): Promise<{ siz
   }
 }
 
-/** Undefined when the path is a link, something else or nothing by now. */
-function unlessChanged<T>(open: () => T): T | undefined {
+/** Undefined when the path is a link, a socket, something else or nothing by now. */
+export function unlessChanged<T>(open: () => T): T | undefined {
   try {
     return open()
   } catch (error) {
-    if (['ELOOP', 'ENOTDIR', 'ENOENT', 'EINVAL'].includes(codeOf(error) ?? '')) return undefined
+    if (['ELOOP', 'ENOTDIR', 'ENOENT', 'EINVAL', 'ENXIO'].includes(codeOf(error) ?? '')) return undefined
     throw error
   }
 }

@@ -1,4 +1,4 @@
-import { isSecretName, type Setter } from '../base/config.ts'
+import { isSecretName, PLUGIN_SETTINGS, type Setter } from '../base/config.ts'
 import { flag, type Kind, list, number, oneOf, size, timeZone, whole } from '../base/kinds.ts'
 import { setterOf } from './setters.ts'
 
@@ -50,6 +50,14 @@ export function declaredSettings(config: unknown): Declared[] {
       means: texts([property?.description])[0] ?? '',
     }
   })
+}
+
+/** The settings that a plugin declares, if any, and after its switch the time limit, which every plugin has. */
+export function withTimeout(declares: readonly Declared[], name: string): readonly Declared[] {
+  const { kind, by, means } = PLUGIN_SETTINGS.TIMEOUT
+  const general = { name, aliases: [], fallback: 'TIMEOUT', kind, by, secret: false, standard: undefined, means }
+  const isWhole = declares.length === 0 || declares.some((one) => one.name === name)
+  return isWhole ? declares : declares.toSpliced(1, 0, general)
 }
 
 /**

@@ -4,12 +4,12 @@ import { PLUGIN_SETTINGS, readSetting, type Texts, timeoutOf } from '../base/con
 import type { Kind } from '../base/kinds.ts'
 import type { Makes } from '../base/makes.ts'
 import { asset } from '../base/package-root.ts'
-import type { Declared } from './declared.ts'
+import { type Declared, withTimeout } from './declared.ts'
 import { type Manifest, manifestOf } from './manifest.ts'
 import { pluginFolders } from './plugin-folders.ts'
 import { readDeclared } from './resolved.ts'
 import { speaksUpstream } from './shebang.ts'
-import { meaningOf } from './upstream/meanings.ts'
+import { meaningOf, saidBy } from './upstream/meanings.ts'
 import { pythonNeeds } from './upstream/required-binaries.ts'
 
 export type HookEvent = 'CrawlSetup' | 'Snapshot' | 'BinaryRequest' | 'Install'
@@ -38,6 +38,8 @@ export interface Hook
   readonly prefix: string | undefined
   /** Its plugin tree. */
   readonly tree: string
+  /** What the plugins around it declare that they make, as JSON. */
+  readonly around: string
 }
 
 /** A folder of hooks. */
@@ -107,11 +109,12 @@ function readPlugins(trees: readonly string[]): Plugin[] {
       const said = manifestOf(config)
       const binaries = [...said.binaries, ...pythonNeeds(tree, hooks)]
       const upstream = builtIn ? [] : hooks.filter((hook) => speaksUpstream(join(folder, hook)))
+      const declares = withTimeout(said.declares, `${prefixOf(name)}TIMEOUT`)
       // A plugin that replaces another makes what that one made, unless it declares otherwise.
       const makes = said.makes ?? plugins.get(name)?.makes
       const meaning = meaningOf({ name, makes })
       if (builtIn && meaning.browser) browsers.add(name)
-      plugins.set(name, { name, folder, tree, builtIn, ...said, makes, binaries, hooks, upstream, meaning })
+      plugins.set(name, { name, folder, tree, builtIn, ...said, makes, binaries, declares, hooks, upstream, meaning })
     }
   }
   // Built-in plugins that capture what our browser shows do so in its one visit of the page. Where a plugin of a user
@@ -136,6 +139,7 @@ export function selectHooks(
   const byName = new Map(plugins.map((plugin) => [plugin.name, plugin]))
   const wanted = only && closure(byName, only)
   const graceMs = readSetting('BACKGROUND_GRACE', settings) * 1000
+  const around = JSON.stringify(Object.fromEntries(plugins.map((plugin) => [plugin.name, saidBy(plugin)])))
   const hooks: Hook[] = []
   for (const plugin of plugins) {
     const names = plugin.hooks.filter((name) => name.startsWith(`on_${event}__`))
@@ -160,7 +164,8 @@ export function selectHooks(
         mustReport: plugin.upstream.includes(name),
         ...{ asksOnly, file, ...(hashes !== undefined && { hashes }) },
         prefix: plugin.declares.length === 0 ? prefix : undefined,
-        ...{ timeoutMs, graceMs, requires, binaries, readsPublished, needsFile, awaitsBackground, declares, tree },
+        ...{ timeoutMs, graceMs, requires, binaries, readsPublished, needsFile, awaitsBackground, declares },
+        ...{ tree, around },
       })
     }
   }

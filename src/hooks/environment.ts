@@ -97,6 +97,7 @@ export function hookEnvironment(
     ...(hook && !hook.hosted && treeEnvironment(hook.tree, settings)),
     ARCHIVEBOX_PUBLISHED_DIR: target.publishedDir,
     ARCHIVEBOX_EARLIER_DIR: target.earlierDir,
+    ARCHIVEBOX_MAKES: hook?.around,
     [MARKER.process]: ids.processId,
     [MARKER.worker]: ids.workerId,
     [MARKER.runner]: ids.runnerId,

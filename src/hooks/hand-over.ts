@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Account } from '../base/account.ts'
-import { codeOf } from '../base/errors.ts'
+import { unlessChanged } from './copy-tree.ts'
 
 // As root, hooks run as another account, in folders of that account. A hook that still runs could replace a folder by a
 // link, and so lead root elsewhere. Root therefore takes over the folders first, from the top down and through open
@@ -78,7 +78,7 @@ interface Uses {
 
 /** Walks a tree without following links, not even those that replace a folder meanwhile. */
 function walk(path: string, uses: Uses): void {
-  const fd = unlessElse(() => openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
+  const fd = unlessChanged(() => openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
   if (fd === undefined) return
   try {
     const stats = fstatSync(fd, { bigint: true })
@@ -91,15 +91,5 @@ function walk(path: string, uses: Uses): void {
     } else if (stats.isFile() && stats.nlink === 1n) uses.file?.(fd, stats)
   } finally {
     closeSync(fd)
-  }
-}
-
-/** Undefined when the path is a link, a socket or nothing by now. */
-function unlessElse<T>(open: () => T): T | undefined {
-  try {
-    return open()
-  } catch (error) {
-    if (['ELOOP', 'ENOENT', 'ENOTDIR', 'ENXIO'].includes(codeOf(error) ?? '')) return undefined
-    throw error
   }
 }

@@ -1,11 +1,7 @@
-import { Parser } from 'htmlparser2'
 import { dateOf } from './dates.ts'
-import type { Entry, Found } from './entry.ts'
+import { type Attributes, Elements } from './elements.ts'
+import type { Entry, Importer } from './entry.ts'
 import { tagsOf, tagsOfFolder } from './fields.ts'
-import { LineCounter } from './lines.ts'
-import { Nesting, TooDeep } from './nesting.ts'
-
-type Attributes = Readonly<Record<string, string>>
 
 interface Item {
   readonly depth: number
@@ -19,76 +15,26 @@ interface Item {
 }
 
 /** Feeds (RSS, Atom, RDF) and lists of feeds (OPML): a feed's items; the sites of an OPML list, else their feeds. */
-export async function* feed(chunks: AsyncIterable<string>): AsyncGenerator<Found[]> {
-  const items = new Items()
-  for await (const chunk of chunks) {
-    const goesOn = items.write(chunk)
-    yield items.take()
-    if (!goesOn) return
-  }
-  items.end()
-  yield items.take()
-}
+export const feed: Importer = (chunks) => new Items({ xmlMode: true, decodeEntities: true }).read(chunks)
 
-// A library that builds the whole feed would hold 100,000 items at once.
-class Items {
-  readonly #lines = new LineCounter()
-  readonly #nesting = new Nesting()
-  readonly #parser: Parser
+class Items extends Elements {
   readonly #open: string[] = []
   /** Names of OPML's folders, '' for other outlines. */
   readonly #outlines: string[] = []
-  #found: Found[] = []
   #item: Item | undefined
   #text = ''
 
-  constructor() {
-    this.#parser = new Parser(
-      {
-        onopentag: (name, attributes) => {
-          this.#nesting.open()
-          this.#start(name, attributes)
-        },
-        ontext: (text) => {
-          this.#text += text
-        },
-        onclosetag: (name) => {
-          this.#nesting.close()
-          this.#end(name)
-        },
-      },
-      { xmlMode: true, decodeEntities: true },
-    )
+  protected said(text: string): void {
+    this.#text += text
   }
 
-  /** @returns false when the rest is not to be read */
-  write(chunk: string): boolean {
-    this.#lines.next(chunk)
-    try {
-      this.#parser.write(chunk)
-      return true
-    } catch (error) {
-      if (!(error instanceof TooDeep)) throw error
-      this.#found.push({ broken: error.message, line: this.#lines.at(this.#parser.startIndex) })
-      return false
-    }
-  }
-
-  end(): void {
-    this.#parser.end()
-  }
-
-  take(): Found[] {
-    return this.#found.splice(0)
-  }
-
-  #start(name: string, attributes: Attributes): void {
+  protected opened(name: string, attributes: Attributes): void {
     this.#open.push(name)
     this.#text = ''
     const item = this.#item
     if (name === 'outline') this.#outline(attributes)
     else if (!item && (name === 'item' || name === 'entry')) {
-      const line = this.#lines.at(this.#parser.startIndex)
+      const line = this.line
       const id = attributes['rdf:about'] ?? ''
       this.#item = { depth: this.#open.length, line, link: '', id, title: '', date: '', tags: [] }
     } else if (item && this.#open.length === item.depth + 1) {
@@ -99,7 +45,7 @@ class Items {
     }
   }
 
-  #end(name: string): void {
+  protected closed(name: string): void {
     const item = this.#item
     const isChild = item !== undefined && this.#open.length === item.depth + 1
     const child = this.#open.pop()
@@ -110,7 +56,7 @@ class Items {
       this.#item = undefined
       const isId = /^https?:\/\//i.test(item.id)
       const { title, tags, line } = item
-      this.#found.push({ url: item.link || (isId ? item.id : ''), title, tags, addedAt: dateOf(item.date), line })
+      this.add({ url: item.link || (isId ? item.id : ''), title, tags, addedAt: dateOf(item.date), line })
     }
   }
 
@@ -132,9 +78,9 @@ class Items {
     if (url !== undefined) {
       const tags = tagsOf(category)
       const folder = tagsOfFolder(this.#outlines.findLast((each) => each !== '') ?? '')
-      const line = this.#lines.at(this.#parser.startIndex)
+      const line = this.line
       const entry: Entry = { url, title: name, tags: tags.length > 0 ? tags : folder, addedAt: dateOf(created), line }
-      this.#found.push(entry)
+      this.add(entry)
     }
     this.#outlines.push(url === undefined ? name : '')
   }

@@ -3,29 +3,13 @@ import type { Home } from '../db/home.ts'
 import type { ListedSnapshot } from '../db/lists/listings.ts'
 import { meaningsIn } from '../db/meanings.ts'
 import type { WorkStatus } from '../db/tables.ts'
+import type { LineHead, LineRest } from './index-line.ts'
 import { entryOf } from './model/entry.ts'
 
-/** What a list shows of a page that is found by its id. */
-export interface ListedEntry {
-  /** Its id. */
-  readonly path: string
-  /** When it was sealed, or added, since 1970. */
-  readonly seconds: number
-  readonly outcome: 'archived' | 'partial' | 'failed' | ''
-  /** A word for its state, while it has no outcome. */
+/** What a list shows of a page that is found by its id, which is its `path`. */
+export interface ListedEntry extends LineRest, Pick<LineHead, 'seconds' | 'outcome' | 'tags'> {
+  /** A word for its state, while it has no outcome: then it counts from when it was added. */
   readonly state: string
-  readonly tags: readonly string[]
-  /** Of HTTP; '': none. */
-  readonly status: string
-  readonly cause: string
-  /** Relative to its folder; '': none. */
-  readonly icon: string
-  readonly picture: string
-  readonly size: number
-  readonly url: string
-  readonly title: string
-  /** The beginning of its text. */
-  readonly text: string
 }
 
 const STATES: Readonly<Record<WorkStatus, string>> = {

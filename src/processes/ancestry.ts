@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { textIn } from '../base/if-readable.ts'
 import { hasProc, readProc } from './proc.ts'
 
 let known: readonly string[] | undefined
@@ -9,7 +9,7 @@ let known: readonly string[] | undefined
  * group, then its host. A supervisor that restarts its program is there before and after: both runs share it.
  */
 export function startedUnder(): readonly string[] {
-  known ??= [...ancestors(), `cgroup:${controlGroup()}`, `host:${hostname()}`]
+  known ??= [...ancestors(), `cgroup:${textIn('/proc/self/cgroup').trim()}`, `host:${hostname()}`]
   return known
 }
 
@@ -25,12 +25,4 @@ function* ancestors(): Generator<string> {
 
 function ancestor(pid: number) {
   return hasProc && pid > 1 ? readProc(pid) : null
-}
-
-function controlGroup(): string {
-  try {
-    return readFileSync('/proc/self/cgroup', 'utf8').trim()
-  } catch {
-    return ''
-  }
 }

@@ -1,5 +1,6 @@
-import { readFileSync, readlinkSync } from 'node:fs'
+import { readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
+import { textIn } from '../base/if-readable.ts'
 import { isDead, type ProcEntry, readEnviron, readProc } from './proc.ts'
 
 /** The seed looks every 2 s and is to be gone after about 4. */
@@ -54,7 +55,7 @@ export function isPutAside(above: readonly ProcEntry[] = wrappers()): boolean {
 }
 
 function ignoresHangups(pid: number): boolean {
-  const mask = /^SigIgn:\s*([0-9a-f]+)/m.exec(read(`/proc/${pid}/status`))?.[1]
+  const mask = /^SigIgn:\s*([0-9a-f]+)/m.exec(textIn(`/proc/${pid}/status`))?.[1]
   return mask !== undefined && (BigInt(`0x${mask}`) & HUP) !== 0n
 }
 
@@ -64,16 +65,8 @@ function isStdinOfNohup(): boolean {
   } catch {
     return false
   }
-  const flags = /^flags:\s*([0-7]+)/m.exec(read('/proc/self/fdinfo/0'))?.[1]
+  const flags = /^flags:\s*([0-7]+)/m.exec(textIn('/proc/self/fdinfo/0'))?.[1]
   return flags !== undefined && (Number.parseInt(flags, 8) & 3) === 1
 }
 
-const nameOf = (pid: number) => read(`/proc/${pid}/comm`).trim() || 'a process'
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
-}
+const nameOf = (pid: number) => textIn(`/proc/${pid}/comm`).trim() || 'a process'

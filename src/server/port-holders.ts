@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readlinkSync } from 'node:fs'
+import { namesIn, textIn } from '../base/if-readable.ts'
 
 /** A process that listens on a port. */
 export interface Holder {
@@ -14,15 +15,15 @@ export function holdersOf(port: number): Holder[] {
   const inodes = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) => inodesIn(table, port))
   if (inodes.length === 0) return []
   const links = new Set(inodes.map((inode) => `socket:[${inode}]`))
-  return names('/proc')
+  return namesIn('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => names(`/proc/${pid}/fd`).some((fd) => links.has(linkOf(`/proc/${pid}/fd/${fd}`))))
+    .filter((pid) => namesIn(`/proc/${pid}/fd`).some((fd) => links.has(linkOf(`/proc/${pid}/fd/${fd}`))))
     .map((pid) => ({ pid: Number(pid), command: commandOf(pid) }))
 }
 
 function inodesIn(table: string, port: number): string[] {
   const wanted = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
-  return textOf(table)
+  return textIn(table)
     .split('\n')
     .slice(1)
     .map((line) => line.trim().split(/\s+/))
@@ -31,24 +32,7 @@ function inodesIn(table: string, port: number): string[] {
 }
 
 function commandOf(pid: string): string {
-  return textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim()
-}
-
-// A process that is gone, or not ours to see, counts as nothing.
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-function names(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
+  return textIn(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim()
 }
 
 function linkOf(file: string): string {

@@ -112,7 +112,7 @@ export function claimed(hooks: readonly Hook[], missing: readonly string[] = [])
 /** A built-in hook that requires these plugins. */
 export function hosted(plugin: string, ...requires: string[]): Hook {
   const kind = { background: false, isNamed: false, hosted: true, readsPublished: false, mustReport: false, graceMs: 0 }
-  const about = { awaitsBackground: false, needsFile: false, tree: '', path: '', prefix: undefined }
+  const about = { awaitsBackground: false, needsFile: false, tree: '', around: '{}', path: '', prefix: undefined }
   const asks = { asksOnly: false, file: false, binaries: [], declares: [] }
   return { ...kind, ...about, ...asks, plugin, name: `on_Snapshot__10_${plugin}`, timeoutMs: 2_000, requires }
 }

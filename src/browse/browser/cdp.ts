@@ -52,7 +52,7 @@ export class BrowserGone extends AppError {
 
 /** Other pages have, or had, exclusive use of the browser: one after another, because it ended while they were open. */
 export class NoTurn extends AppError {
-  constructor(message = 'other pages have the browser for themselves') {
+  constructor(message = 'other pages use the browser exclusively') {
     super(message)
   }
 }

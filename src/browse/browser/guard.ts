@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { textIn } from '../../base/if-readable.ts'
 import { memoryPageBytes } from '../../base/memory-page.ts'
 import { lacksSharedMemory } from './shared-memory.ts'
 import type { RunningBrowser } from './start-browser.ts'
@@ -37,15 +37,15 @@ export function guardBrowser(browser: RunningBrowser, limit: number, said: (line
     for (const each of all) {
       const bytes = residentBytes(each)
       if (bytes <= limit) continue
-      const took = `took ${inMb(bytes)}, more than ${inMb(limit)} (CHROME_MAX_MEMORY)`
-      said(`A process of the browser ${took}, and was ended.`)
-      if (each === pid) browser.relay.close(`it ${took}`)
-      else browser.relay.explain(`it ${took}`)
+      const used = `used ${inMb(bytes)}, more than ${inMb(limit)} (CHROME_MAX_MEMORY)`
+      said(`A browser process ${used}, and was killed.`)
+      if (each === pid) browser.relay.close(`it ${used}`)
+      else browser.relay.explain(`it ${used}`)
       end(each)
     }
     if (browser.sharesMemory && lacksSharedMemory()) {
-      const full = 'there was hardly any space left in /dev/shm'
-      said(`The browser was ended: ${full}. The next one does without.`)
+      const full = '/dev/shm was almost full'
+      said(`The browser was killed: ${full}. The next one will not use it.`)
       browser.relay.close(full)
       for (const each of all) end(each)
     }
@@ -54,7 +54,7 @@ export function guardBrowser(browser: RunningBrowser, limit: number, said: (line
     if (!isAsked) void ask()
     const isStuck = unanswered >= LOOKS_WITHOUT_ANSWER
     if (stopped < LOOKS_STOPPED && !isStuck) return
-    said(`The browser ${isStuck ? 'did not answer' : 'was frozen'} and was ended.`)
+    said(`The browser ${isStuck ? 'did not answer' : 'was frozen'} and was killed.`)
     for (const each of all) end(each)
   }
   const timer = setInterval(look, LOOK_MS)
@@ -71,24 +71,16 @@ const inMb = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MB`
 
 /** A process and all of its descendants. */
 function familyOf(pid: number): number[] {
-  const children = read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number)
+  const children = textIn(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number)
   return [pid, ...children.flatMap(familyOf)]
 }
 
 function residentBytes(pid: number): number {
-  return Number(read(`/proc/${pid}/statm`).split(' ')[1] ?? 0) * memoryPageBytes()
+  return Number(textIn(`/proc/${pid}/statm`).split(' ')[1] ?? 0) * memoryPageBytes()
 }
 
 /** The state follows the name, which may contain anything. */
-const isStopped = (pid: number) => /^[Tt] /.test(read(`/proc/${pid}/stat`).split(') ').at(-1) ?? '')
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'latin1')
-  } catch {
-    return '' // The process is gone.
-  }
-}
+const isStopped = (pid: number) => /^[Tt] /.test(textIn(`/proc/${pid}/stat`).split(') ').at(-1) ?? '')
 
 function end(pid: number): void {
   try {

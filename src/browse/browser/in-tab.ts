@@ -116,7 +116,7 @@ async function open(context: PageContext, { endpoint, limitMs }: BrowserPlace, i
     const isPrivate = hasLogins(credentials)
     const visited = await visitPage(tab, context.url, context.env, budgetMs, isPrivate).finally(() => {
       const isCut = waitedMs > limitMs * WAIT_SHARE && performance.now() - began >= budgetMs
-      if (isCut) throw new NoTurn('the wait for the browser left too little time')
+      if (isCut) throw new NoTurn('too little time was left after the wait for the browser')
     })
     return { tab, visited, isPrivate }
   } catch (error) {

@@ -26,8 +26,8 @@ const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).host : url)
 const CERTIFICATE: ReadonlyMap<string, string> = new Map(
   Object.entries({
     DATE_INVALID: 'the certificate has expired',
-    AUTHORITY_INVALID: 'self-signed certificate, or one of nobody who is trusted',
-    COMMON_NAME_INVALID: "the name does not match certificate's names",
+    AUTHORITY_INVALID: 'self-signed certificate, or one from an untrusted issuer',
+    COMMON_NAME_INVALID: "the name does not match the certificate's names",
   }),
 )
 
@@ -43,5 +43,5 @@ export function explainNavigation(errorText: string, url: string): AppError {
   }
   if (code.startsWith('SSL_')) return new AppError(`TLS problem with ${host}: ${code}`)
   if (code.startsWith('HTTP2_')) return new AppError(brokenOff(host, code))
-  return new AppError(`${host} cannot be shown by the browser: ${code}`)
+  return new AppError(`the browser cannot show ${host}: ${code}`)
 }

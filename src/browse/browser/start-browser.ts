@@ -125,5 +125,5 @@ function lastWords(words: string): string {
   const last = (words: RegExp) => lines.findLast((line) => words.test(line))
   // Its crash handler and orphans report errors of their own.
   const error = last(/FATAL/) ?? last(/ERROR|error while loading/) ?? lines.at(-1)
-  return error?.replace(/^\[[^\]]*\]\s*/, '') ?? 'it said nothing'
+  return error?.replace(/^\[[^\]]*\]\s*/, '') ?? 'it printed nothing'
 }

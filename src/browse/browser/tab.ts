@@ -111,7 +111,7 @@ export class Tab {
   async #prepare(env: Env): Promise<void> {
     const { send } = this.session
     const [width, height] = (text(env, 'CHROME_RESOLUTION') ?? '1440,2000').split(',').map(Number)
-    if (!width || !height) throw new AppError('CHROME_RESOLUTION is not WIDTH,HEIGHT')
+    if (!width || !height) throw new AppError('CHROME_RESOLUTION must be WIDTH,HEIGHT')
     const languages = languagesIn(env['CHROME_LANGUAGE'])
     const { userAgent } = await this.#cdp.send('Browser.getVersion')
     const visitor = {

@@ -78,14 +78,14 @@ async function recordSession(
     const { url, method } = event.request
     // Replay answers range requests from the whole file.
     if (method === 'GET' && (size > LARGEST || isPart(response.response))) recording.retryLater(bare(url))
-    else if (size > LARGEST) recording.leaveOut(bare(url), 'the browser does not hand out so large a body')
+    else if (size > LARGEST) recording.leaveOut(bare(url), 'the browser does not return a body this large')
     if (size > LARGEST) return undefined
     const bytes = await session.send('Network.getResponseBody', { requestId }).then(
       ({ body, base64Encoded }) => Buffer.from(body, base64Encoded ? 'base64' : 'utf8'),
       () => (size === 0 ? Buffer.alloc(0) : undefined),
     )
     if (!bytes && method === 'GET') return void recording.retryLater(bare(url))
-    if (!bytes) return void recording.leaveOut(bare(url), 'the browser did not hand out the body')
+    if (!bytes) return void recording.leaveOut(bare(url), 'the browser did not return the body')
     return exchange(request, whole(response.response, bytes.length), Payload.of(bytes), response.hasExtraInfo)
   }
 

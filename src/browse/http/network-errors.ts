@@ -52,7 +52,7 @@ export function explainBody(error: unknown, url: URL): AppError {
   if (code.startsWith('ERR_HTTP2')) return explain(error, url)
   if (code.startsWith('HPE_')) return new AppError(`damaged transfer from ${url.host} (${code})`, { cause: error })
   if (code === 'Z_BUF_ERROR')
-    return new AppError(`the compressed body from ${url.host} lacks its end`, { cause: error })
+    return new AppError(`${url.host} did not send the end of the compressed body`, { cause: error })
   if (/^(?:Z_|ERR_|ZSTD_)/.test(code))
     return new AppError(`damaged compressed body from ${url.host} (${code})`, { cause: error })
   return explain(error, url)

@@ -82,7 +82,7 @@ function requestPage(context: PageContext): PageRequest {
     () => {},
   )
   context.onEnd(async () => {
-    if (!request.here) stop.abort(new AppError('not needed any more'))
+    if (!request.here) stop.abort(new AppError('no longer needed'))
     await arrived
     await request.here?.answer.body.close()
   })

@@ -35,7 +35,7 @@ function measured(html: string): typeof defaultTreeAdapter {
   return {
     ...defaultTreeAdapter,
     createElement(...all) {
-      if (++elements > most) throw new AppError(`its ${html.length} characters would be more than ${most} elements`)
+      if (++elements > most) throw new AppError(`its ${html.length} characters would make more than ${most} elements`)
       return defaultTreeAdapter.createElement(...all)
     },
     onItemPush() {

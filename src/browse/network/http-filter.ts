@@ -44,7 +44,7 @@ export async function withHttpFilter<T>(
   const server = createServer(async (asked, answer) => {
     const target = URL.parse(asked.url ?? '')
     if (!(await mayAsk(asked))) answer.writeHead(407, { 'proxy-authenticate': 'Basic' }).end()
-    else if (target?.protocol !== 'http:') answer.writeHead(400, 'Not a URL of HTTP').end()
+    else if (target?.protocol !== 'http:') answer.writeHead(400, 'Not an HTTP URL').end()
     else await forward(filter, env, target, asked, answer)
   })
   server.on('connect', async (asked, client: Socket) => {

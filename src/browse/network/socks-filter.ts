@@ -80,7 +80,7 @@ async function serve(client: Socket, filter: AddressFilter, env: Texts, plain: P
 async function hostOf(client: Socket, kind: number | undefined): Promise<string> {
   if (kind === NAME) return String(await take(client, (await take(client, 1))[0] ?? 0))
   if (kind === IPV4) return (await take(client, 4)).join('.')
-  if (kind !== IPV6) throw new Error('an unknown kind of address')
+  if (kind !== IPV6) throw new Error('unknown type of address')
   const groups = (await take(client, 16)).toString('hex').match(/.{4}/g)!.join(':')
   return isIPv6(groups) ? new URL(`http://[${groups}]/`).hostname.slice(1, -1) : groups
 }

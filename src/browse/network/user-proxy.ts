@@ -17,7 +17,7 @@ export function proxyFor(env: Texts, protocol: 'http:' | 'https:', host: string,
   if (given === undefined || isExcepted(named('no_proxy') ?? '', host, port)) return undefined
   const proxy = URL.parse(/^[a-z][a-z\d+.-]*:\/\//i.test(given) ? given : `http://${given}`)
   if (!proxy || !/^(?:https?|socks[45]?[ah]?):$/.test(proxy.protocol))
-    throw new AppError('the proxy in the environment is no URL of http, https or socks')
+    throw new AppError('the proxy in the environment must be an http, https or socks URL')
   return proxy
 }
 

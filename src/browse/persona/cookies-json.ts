@@ -27,7 +27,7 @@ function cookieOf(entry: unknown, where: string): Cookie {
     throw new UsageError(`${where}: it lacks a name, a value or a domain`)
   const { hostOnly, path, sameSite } = fields
   if (CONTROL.test(`${name}${value}${host}${path}`))
-    throw new UsageError(`${where}: a cookie has no control characters`)
+    throw new UsageError(`${where}: a cookie must not contain control characters`)
   return {
     ...{ name, value, domain: host.replace(/^\./, '').toLowerCase() },
     hostOnly: typeof hostOnly === 'boolean' ? hostOnly : !host.startsWith('.'),

@@ -31,13 +31,13 @@ export function parseCookiesTxt(text: string, file: string): Cookie[] {
     if (name === undefined || fields.length > 7)
       throw new UsageError(
         `${file}, line ${at + 1}: a cookie has 7 fields between tabs, this line has ${fields.length}`,
-        'browser extensions export such a file; persona login does without',
+        'browser extensions export such a file; persona login needs none',
       )
     const expires = Number(expiry)
     if (Number.isNaN(expires) || host === '')
       throw new UsageError(`${file}, line ${at + 1}: ${host === '' ? 'no domain' : 'the expiry time is not a number'}`)
     if (CONTROL.test(host + path + name + value))
-      throw new UsageError(`${file}, line ${at + 1}: a cookie has no control characters`)
+      throw new UsageError(`${file}, line ${at + 1}: a cookie must not contain control characters`)
     const domain = host.replace(/^\./, '').toLowerCase()
     cookies.push({
       ...{ name, value, domain, path: path || '/', hostOnly: !isTrue(below), secure: isTrue(secure) },

@@ -23,7 +23,8 @@ export function credentialsFor({ env, visit }: Pick<RequestContext, 'env' | 'vis
 async function read(env: Texts): Promise<Credentials> {
   const [personas, name] = [text(env, 'PERSONAS_DIR'), text(env, 'ACTIVE_PERSONA') ?? DEFAULT_PERSONA]
   const file = text(env, 'COOKIES_FILE')
-  if (file !== undefined && !statSync(file, { throwIfNoEntry: false })) throw new AppError(`no COOKIES_FILE at ${file}`)
+  if (file !== undefined && !statSync(file, { throwIfNoEntry: false }))
+    throw new AppError(`COOKIES_FILE not found: ${file}`)
   const isThere = personas !== undefined && statSync(join(personas, name), { throwIfNoEntry: false })
   if (personas !== undefined && !isThere && name !== DEFAULT_PERSONA)
     throw new AppError(`there is no persona ${name} here`)

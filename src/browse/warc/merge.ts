@@ -125,7 +125,7 @@ async function* partsOf(
 async function* bytesOf(file: FileHandle, from: number, to: number): AsyncGenerator<Buffer, void> {
   for (let at = from; at < to; ) {
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(Math.min(PIECE, to - at)), 0, null, at)
-    if (bytesRead === 0) throw new Error(`a WARC is shorter than its index says`)
+    if (bytesRead === 0) throw new Error('a WARC is shorter than its index says')
     at += bytesRead
     yield buffer.subarray(0, bytesRead)
   }

@@ -158,7 +158,7 @@ export class Recording {
    * @returns undefined, and leaves nothing, when nothing was received
    */
   async finish(page: string, made: readonly Made[]): Promise<Recorded | undefined> {
-    for (const urls of this.#loading) for (const url of urls()) this.leaveOut(url, 'it did not come to its end')
+    for (const urls of this.#loading) for (const url of urls()) this.leaveOut(url, 'it did not finish')
     // A browser that hangs must not hold up the rest.
     await Promise.race([Promise.all(this.#coming), sleep(LATE_MS, undefined, { ref: false })])
     for (const received of this.#takeOpen()) this.#ended(received())
@@ -166,7 +166,7 @@ export class Recording {
       if (this.#hasPage(exchange.url)) exchange.body.drop()
       else {
         const { url, truncated } = exchange
-        const why = { length: `larger than ${this.#limitText}`, time: 'it did not come to its end' } as const
+        const why = { length: `larger than ${this.#limitText}`, time: 'it did not finish' } as const
         this.leaveOut(url, truncated === 'length' || truncated === 'time' ? why[truncated] : 'it broke off')
         this.#put(exchange)
       }

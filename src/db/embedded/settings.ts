@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { textIn } from '../../base/if-readable.ts'
 import { replaceFile } from '../../base/replace-file.ts'
 import { type Account, ownName } from './account.ts'
 import { PORT, USER } from './address.ts'
@@ -45,7 +45,7 @@ const SETTINGS_18 = `io_method = sync
  */
 export function writeSettings(pgdata: string, account: Account | undefined, majorVersion: number): void {
   const name = ownName()
-  const users = namesIn(textOf(join(pgdata, 'pg_ident.conf'))).add('root')
+  const users = namesIn(textIn(join(pgdata, 'pg_ident.conf'))).add('root')
   if (name !== undefined) users.add(name)
   const auth = name === undefined ? 'trust' : 'peer map=archivebox'
   const settings = majorVersion < 18 ? SETTINGS : SETTINGS + SETTINGS_18
@@ -68,13 +68,5 @@ function namesIn(ident: string): Set<string> {
  * be able to guess the name of the temporary file.
  */
 function replace(path: string, text: string, owner: Account | undefined): void {
-  if (textOf(path) !== text) replaceFile(path, text, { owner, aside: `${path}.${randomUUID()}` })
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
+  if (textIn(path) !== text) replaceFile(path, text, { owner, aside: `${path}.${randomUUID()}` })
 }

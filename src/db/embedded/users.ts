@@ -1,7 +1,8 @@
-import { readdirSync, readlinkSync } from 'node:fs'
+import { readlinkSync } from 'node:fs'
 import { sleep } from '../../base/abort.ts'
 import { AppError, codeOf, messageOf } from '../../base/errors.ts'
 import type { FileLock } from '../../base/file-lock.ts'
+import { namesIn } from '../../base/if-readable.ts'
 import type { ServerAddress } from './address.ts'
 import { countClients } from './client.ts'
 import type { Cluster } from './cluster.ts'
@@ -70,18 +71,10 @@ function holdersOf(path: string): string[] {
       return false
     }
   }
-  return listed('/proc').filter((pid) => {
+  return namesIn('/proc').filter((pid) => {
     const dir = `/proc/${pid}/fd`
-    return /^\d+$/.test(pid) && Number(pid) !== process.pid && listed(dir).some((fd) => linksTo(dir, fd))
+    return /^\d+$/.test(pid) && Number(pid) !== process.pid && namesIn(dir).some((fd) => linksTo(dir, fd))
   })
-}
-
-function listed(dir: string): string[] {
-  try {
-    return readdirSync(dir)
-  } catch {
-    return []
-  }
 }
 
 const count = (n: number, one: string, many: string): string => (n === 0 ? '' : `${n} ${n === 1 ? one : many}`)

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
 import type { Texts } from '../../base/config.ts'
 import { findProgram, isExecutable } from '../../base/find-program.ts'
+import { textIn } from '../../base/if-readable.ts'
 import { extensionsDir, importRoot, joinedPaths, libDir, nodeModulesDir, pythonFor } from './plugin-tree.ts'
 import { needed, type RequiredBinary, rulesFor } from './required-binaries.ts'
 
@@ -139,7 +140,7 @@ function moduleProvider({ binproviders }: RequiredBinary, name: string): string 
 
 /** Where a virtual environment keeps its modules. */
 function sitePackages(environment: string): string[] {
-  const python = /^version(?:_info)? *= *(\d+\.\d+)/m.exec(textOf(join(environment, 'pyvenv.cfg')))?.[1]
+  const python = /^version(?:_info)? *= *(\d+\.\d+)/m.exec(textIn(join(environment, 'pyvenv.cfg')))?.[1]
   return python ? [join(environment, 'lib', `python${python}`, 'site-packages')] : []
 }
 
@@ -150,14 +151,6 @@ function versionIn(file: string): string | undefined {
     return typeof version === 'string' ? version : undefined
   } catch {
     return undefined
-  }
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
   }
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../../base/errors.ts'
+import { Meanings } from '../../base/makes.ts'
 import type { HookContext } from '../../hooks/contract.ts'
 
 /** A page that broke off, as far as it was received, and the prefix of such file names. */
@@ -18,6 +19,27 @@ export function readSibling(context: Place, path: string): Buffer | undefined {
     if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes(codeOf(error) ?? '')) return undefined
     throw error
   }
+}
+
+/** What the plugins around this one make; nothing is known of them when it is started by hand. */
+export const around = ({ env }: Pick<HookContext, 'env'>): Meanings => Meanings.in(env['ARCHIVEBOX_MAKES'] ?? '{}')
+
+/** Files of other plugins, the best first. */
+export type SiblingFiles = readonly (readonly [plugin: string, file: string])[]
+
+/** The files with all text of the page, then those with the text of its article. */
+export function textsAround(context: Pick<HookContext, 'env'>): SiblingFiles {
+  const meanings = around(context)
+  return [...meanings.with('allText'), ...meanings.with('text')]
+}
+
+/** The first of these files that exists. */
+export function firstSibling(context: Place, files: SiblingFiles): { file: string; bytes: Buffer } | undefined {
+  for (const [plugin, file] of files) {
+    const bytes = readSibling(context, `${plugin}/${file}`)
+    if (bytes) return { file, bytes }
+  }
+  return undefined
 }
 
 /** Whether another plugin ran before this one: it is in the same row, or its directory exists, even if empty. */

@@ -10,7 +10,7 @@ import { inTab } from '../../browse/index.ts'
 import type { HookContext, HookResult } from '../../hooks/contract.ts'
 import { isDead } from './dead-page.ts'
 import { lacking, later, noResults, skipped } from './hook.ts'
-import { isShown } from './shown-file.ts'
+import { isShown } from './served-file.ts'
 import { readSibling, siblingRan, staticFile } from './siblings.ts'
 
 /** Holds the address of the crawl's browser, or the reason why there is none. */

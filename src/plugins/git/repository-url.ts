@@ -1,3 +1,5 @@
+import { percentDecoded } from '../../base/percent-decoded.ts'
+
 /** A repository that can be cloned. */
 export interface Repository {
   readonly url: string
@@ -22,15 +24,7 @@ export function repositoryAt(text: string, forges: readonly string[]): Repositor
   url.hash = ''
   url.search = ''
   url.pathname = `/${parts.join('/')}`
-  const last = decoded(parts.at(-1)!).replace(/\.git$/i, '')
+  const last = percentDecoded(parts.at(-1)!).replace(/\.git$/i, '')
   const name = last.replace(/[^\p{L}\p{N}._-]+/gu, '_').replace(/^[._-]+/, '')
   return { url: url.href, name: name.slice(0, 60) || 'repository', isCertain }
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
 }

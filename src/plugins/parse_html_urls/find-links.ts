@@ -1,3 +1,4 @@
+import { linkOf } from '../../base/urls.ts'
 import { scanHtml } from '../../browse/html/scan-html.ts'
 
 const NAMES: ReadonlySet<string> = new Set(['a', 'area', 'base'])
@@ -10,7 +11,7 @@ const MAX_URL_CHARS = 2048
  */
 export function findLinks(html: string, url: string, self: readonly string[], max: number): string[] {
   const links = new Set<string>()
-  const own = new Set([url, ...self].flatMap((known) => absolute(known, url) ?? []))
+  const own = new Set([url, ...self].flatMap((known) => linkOf(known, url) ?? []))
   // Most pages repeat their links: the cheap comparison comes first.
   const hrefs = new Set<string>()
   let base: string | undefined
@@ -22,18 +23,10 @@ export function findLinks(html: string, url: string, self: readonly string[], ma
       if (name === 'base' || href === '' || href.startsWith('#') || href.length > MAX_URL_CHARS || hrefs.has(href))
         return
       hrefs.add(href)
-      const link = absolute(href, base ?? url)
+      const link = linkOf(href, base ?? url)
       if (link !== undefined && link.length <= MAX_URL_CHARS && !own.has(link)) links.add(link)
     },
     done: () => links.size >= max,
   })
   return [...links]
-}
-
-/** The URL without its fragment; undefined when it is invalid or not http(s). */
-function absolute(href: string, base: string): string | undefined {
-  const url = URL.parse(href, base)
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined
-  url.hash = ''
-  return url.href
 }

@@ -1,13 +1,9 @@
+import type { Article } from './extract-article.ts'
+
 /** What is shown above an article. */
-export interface ArticleHead {
-  readonly title: string
+export interface ArticleHead
+  extends Pick<Article, 'title' | 'byline' | 'siteName' | 'lang' | 'dir' | 'publishedTime' | 'kept'> {
   readonly url: string
-  readonly byline: string | null
-  readonly siteName: string | null
-  readonly lang: string | null
-  readonly dir: string | null
-  readonly publishedTime: string | null
-  readonly kept: number
 }
 
 /**

@@ -5,9 +5,9 @@ import { isMachineTrouble } from '../../base/errors.ts'
 import { writePieces } from '../../base/whole-file.ts'
 import { parseContentType } from '../../browse/http/content-type.ts'
 import { decoded, encodingsOf } from '../../browse/http/decoded.ts'
+import { fileName } from '../../browse/http/file-name.ts'
 import { type ReadResponse, readResponse } from '../../browse/warc/read-record.ts'
 import type { HookContext } from '../../hooks/contract.ts'
-import { fileName } from '../base/file-name.ts'
 
 /** A line of `index.jsonl`; the names are ArchiveBox's. */
 export interface ListedResponse {

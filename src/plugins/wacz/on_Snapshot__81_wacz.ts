@@ -9,11 +9,9 @@ import { WaczFile, type WaczPage } from '../../browse/warc/wacz-file.ts'
 import { endOf } from '../../browse/warc/whole.ts'
 import type { HookContext } from '../../hooks/contract.ts'
 import { defineHook, failed, lacking, succeeded } from '../base/hook.ts'
-import { comesLater, readSibling } from '../base/siblings.ts'
+import { around, comesLater, firstSibling, readSibling, textsAround } from '../base/siblings.ts'
 
 const NAME = 'page.wacz'
-/** The first existing one is the text for searches. */
-const TEXTS = ['htmltotext/htmltotext.txt', 'readability/content.txt']
 /** More text does not improve a search. */
 const MAX_TEXT = 500_000
 
@@ -57,9 +55,8 @@ function isWhole(url: string, index: string): boolean {
 function pageOf(context: HookContext, index: string): WaczPage {
   const { href } = new URL(context.url)
   const url = href.replace(/#.*$/s, '')
-  const title = readSibling(context, 'title/title.txt')?.toString().trim()
-  const saved = TEXTS.map((path) => readSibling(context, path)).find((file) => file !== undefined)
-  const text = saved?.toString().slice(0, MAX_TEXT)
+  const title = firstSibling(context, around(context).with('title'))?.bytes.toString().trim()
+  const text = firstSibling(context, textsAround(context))?.bytes.toString().slice(0, MAX_TEXT)
   return {
     id: context.env['SNAPSHOT_ID'] ?? '1',
     url,

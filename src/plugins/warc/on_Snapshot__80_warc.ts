@@ -3,6 +3,7 @@
 import { startDeadline } from '../../base/deadline.ts'
 import { timeoutSeconds } from '../../base/env-settings.ts'
 import { messageOf } from '../../base/errors.ts'
+import { mimeOf } from '../../base/mime.ts'
 import { BrowserGone } from '../../browse/browser/cdp.ts'
 import { follow } from '../../browse/http/follow.ts'
 import { isRequested } from '../../browse/http/page-request.ts'
@@ -11,17 +12,17 @@ import { Visit } from '../../browse/visit.ts'
 import { type Made, type Recording, WARC } from '../../browse/warc/recording.ts'
 import type { HookContext, HookResult } from '../../hooks/contract.ts'
 import { defineHook, failed, lacking, noResults, succeeded } from '../base/hook.ts'
-import { readSibling, siblingRan, staticFile } from '../base/siblings.ts'
+import {
+  around,
+  firstSibling,
+  readSibling,
+  type SiblingFiles,
+  siblingRan,
+  staticFile,
+  textsAround,
+} from '../base/siblings.ts'
 import { withTab } from '../base/with-tab.ts'
 
-/** Outputs that go into the file, under browsertrix's names for them; the first existing one counts. */
-const RECORDS: readonly (readonly [name: string, mime: string, paths: readonly string[]])[] = [
-  ['view', 'image/jpeg', ['screenshot/viewport.jpg']],
-  ['fullPage', 'image/png', ['screenshot/screenshot.png']],
-  ['thumbnail', 'image/webp', ['screenshot/thumbnail.webp']],
-  ['pdf', 'application/pdf', ['pdf/output.pdf']],
-  ['text', 'text/plain; charset=utf-8', ['htmltotext/htmltotext.txt', 'readability/content.txt']],
-]
 /** The part of the time limit that requests may use: the rest is for the file. */
 const SHARE = 0.8
 /** How many of the omitted records are named in the log. */
@@ -103,10 +104,22 @@ async function requestAgain(context: HookContext, recording: Recording): Promise
     await readWhole(url).catch((error: unknown) => recording.leaveOut(url, messageOf(error)))
 }
 
-function made({ url, ...context }: HookContext): Made[] {
-  return RECORDS.flatMap(([name, mime, paths]) => {
-    const bytes = paths.map((path) => readSibling(context, path)).find((file) => file !== undefined)
-    return bytes ? [{ url: `urn:${name}:${url}`, mime, bytes }] : []
+/** What other plugins have made of the page, under browsertrix's names for it: the best of each kind. */
+function made(context: HookContext): Made[] {
+  const meanings = around(context)
+  const pictures = meanings.with('picture').map(([plugin]) => plugin)
+  const picture = (fileOf: (plugin: string) => string) =>
+    pictures.map((plugin) => [plugin, fileOf(plugin)] as const).filter(([, file]) => /^image\//.test(mimeOf(file)))
+  const kinds: readonly (readonly [name: string, files: SiblingFiles, mime?: string])[] = [
+    ['view', picture(() => 'viewport.jpg')],
+    ['fullPage', picture((plugin) => meanings.of(plugin).mainFile ?? 'screenshot.png')],
+    ['thumbnail', picture(() => 'thumbnail.webp')],
+    ['pdf', meanings.with('mainFile').filter(([, file]) => mimeOf(file) === 'application/pdf')],
+    ['text', textsAround(context), 'text/plain; charset=utf-8'],
+  ]
+  return kinds.flatMap(([name, files, mime]) => {
+    const found = firstSibling(context, files)
+    return found ? [{ url: `urn:${name}:${context.url}`, mime: mime ?? mimeOf(found.file), bytes: found.bytes }] : []
   })
 }
 

@@ -1,7 +1,11 @@
 import type { App } from '../visit.ts'
 import type { Web } from '../web.ts'
 import { routeArchive } from './archive.ts'
-import { routeBoards } from './boards/routes.ts'
+import { routeHealthBoard } from './boards/health.ts'
+import { routeLive } from './boards/live.ts'
+import { routePlugins } from './boards/plugins.ts'
+import { routeSchedules } from './boards/schedules.ts'
+import { routeSettings } from './boards/settings.ts'
 import { routeCopiesOfUrl } from './copies-of-url.ts'
 import { routeCrawl } from './crawl.ts'
 import { routeCrawls } from './crawls.ts'
@@ -16,5 +20,9 @@ export function routePages(app: App, web: Web): void {
   routeSnapshot(app, web)
   routeLog(app, web)
   routeCopiesOfUrl(app, web)
-  routeBoards(app, web)
+  routeLive(app, web)
+  routeSchedules(app, web)
+  routePlugins(app, web)
+  routeSettings(app, web)
+  routeHealthBoard(app, web)
 }

@@ -197,7 +197,7 @@ describe.skipIf(noPackage)(`one browser for all${noPackage}`, () => {
     browser.process.kill('SIGSTOP')
     await browser.ended
     unguard()
-    expect(said).toEqual(['The browser was frozen and was ended.'])
+    expect(said).toEqual(['The browser was frozen and was killed.'])
     expect(browser.process.signalCode).toBe('SIGKILL')
   })
 })

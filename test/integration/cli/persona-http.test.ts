@@ -76,7 +76,7 @@ it('headers go to their host, and not along with a redirect', async () => {
 describe('no page is asked for', () => {
   it.each([
     ['as a persona that is not there', { ACTIVE_PERSONA: 'Raeder' }, 'there is no persona Raeder here'],
-    ['without its cookies', { COOKIES_FILE: '/nowhere/cookies.txt' }, 'no COOKIES_FILE at /nowhere/cookies.txt'],
+    ['without its cookies', { COOKIES_FILE: '/nowhere/cookies.txt' }, 'COOKIES_FILE not found: /nowhere/cookies.txt'],
   ])('%s', async (_, more, output) => {
     expect(await run('headers', `${site.url}/private`, { ...env, ...more })).toMatchObject({ status: 'failed', output })
     expect(site.requests).toEqual([])

@@ -63,7 +63,7 @@ describe('plugin list and show', () => {
         ],
       },
       lacks: ['needs gone, which is not installed', 'no-such-program not found: apt-get install no-such-program'],
-      settings: ['NEEDY_MODE'],
+      settings: ['NEEDY_MODE', 'NEEDY_TIMEOUT'],
     })
     expect((await plugin('list --lacking')).stdout).toContain('"needy"')
     expect((await plugin('list --lacking')).stdout).not.toContain('"title"')

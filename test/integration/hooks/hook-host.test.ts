@@ -79,6 +79,7 @@ function endless(plugin: string, timeoutMs: number, file = 'endless.mjs'): Hoste
     awaitsBackground: false,
     needsFile: false,
     tree: '',
+    around: '{}',
     prefix: undefined,
     requires: [],
     binaries: [],

@@ -9,6 +9,7 @@ import { withPrograms } from '../../support/bare-path.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
 import { ROOT } from '../../support/program.ts'
 import { type Site, startSite } from '../../support/site.ts'
+import { filesIn, recordsIn } from '../../support/warc-files.ts'
 
 const homes = useHomes()
 let site: Site
@@ -137,15 +138,42 @@ echo '{"type": "ArchiveResult", "status": "succeeded", "output_str": "one file"}
   },
 )
 
+it('its title, its words and its picture lie in the WARC and in the WACZ', async () => {
+  const home = await homes.make()
+  essay(home)
+  plugin(
+    home,
+    'chart',
+    'on_Snapshot__51_chart.sh',
+    `#!/bin/sh
+printf 'a picture' >chart.png
+echo '{"type": "ArchiveResult", "status": "succeeded", "output_str": "chart/chart.png"}'
+`,
+    { picture: true, mainFile: 'chart.png' },
+  )
+  await home.run(['add', '--run', '--plugins', 'essay,chart,html,warc,wacz', site.url], {
+    env: { WARC_ENABLED: 'True', WACZ_ENABLED: 'True' },
+  })
+  const { output_dir } = await snapshot(home)
+  const files = filesIn(join(home.dataDir, output_dir, 'wacz', 'page.wacz'))
+  const [, page] = files.get('pages/pages.jsonl')!.bytes.toString().split('\n')
+  const words = 'The words of an essay, at length.\n'
+  expect(JSON.parse(page!)).toMatchObject({ title: 'Named by an essay', text: words })
+  const records = await recordsIn(files.get('archive/data.warc.gz')!.bytes)
+  const made = records.filter(({ type }) => type === 'resource').map(({ url, body }) => [url, body.toString()])
+  expect(made).toEqual([
+    [`urn:fullPage:${site.url}/`, 'a picture'],
+    [`urn:text:${site.url}/`, words],
+  ])
+})
+
 it('a new database knows what our own plugins make, and those of ArchiveBox', async () => {
   const home = await homes.make()
-  const rows = await home.query<{ plugin: string; makes: unknown }>('select plugin, makes from plugin_meaning')
+  const rows = await home.query<{ plugin: string; makes: object }>('select plugin, makes from plugin_meaning')
   const own = findPlugins([join(ROOT, 'src', 'plugins')])
+  // What only hooks read is not in it until the first page.
   for (const { plugin, makes } of rows)
-    expect([plugin, makes]).toEqual([
-      plugin,
-      saidBy(own.find(({ name }) => name === plugin) ?? { name: plugin, makes: undefined }),
-    ])
+    expect(saidBy(own.find(({ name }) => name === plugin) ?? { name: plugin, makes: undefined })).toMatchObject(makes)
   expect(rows.map(({ plugin }) => plugin)).toEqual(
     expect.arrayContaining(own.filter((one) => saidBy(one)).map(({ name }) => name)),
   )

@@ -47,8 +47,7 @@ describe.skipIf(lacks)(`a picture is taken where shared memory is${lacks}`, () =
 it.skipIf(lacks)(`a browser does without shared memory when that has become full${lacks}`, async () => {
   const { stdout, stderr } = await ran('mount -t tmpfs -o size=300m none /dev/shm', 'fill-shared-memory.ts')
   expect(stdout, stderr).toBe(
-    'The browser was ended: there was hardly any space left in /dev/shm. The next one does without.\n' +
-      '--disable-dev-shm-usage\n',
+    'The browser was killed: /dev/shm was almost full. The next one will not use it.\n' + '--disable-dev-shm-usage\n',
   )
 })
 

@@ -194,7 +194,7 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     const pages = await captured(home, (JSON.parse(stdout) as { id: string }).id)
     expect(pages['/bomb']!.page, stderr).toMatchObject({
       outcome: 'partial',
-      cause: expect.stringMatching(/the page crashed its tab: it took \d+ MB, more than 300 MB \(CHROME_MAX_MEMORY\)/),
+      cause: expect.stringMatching(/the page crashed its tab: it used \d+ MB, more than 300 MB \(CHROME_MAX_MEMORY\)/),
     })
     expect(pages['/held']!.page).toMatchObject({ outcome: 'archived' })
   })

@@ -156,9 +156,7 @@ describe('a built hook', () => {
         properties: Record<string, unknown>
       }
       const names = Object.keys(config.properties)
-      expect(names).toEqual(
-        expect.arrayContaining([`${plugin.toUpperCase()}_ENABLED`, `${plugin.toUpperCase()}_TIMEOUT`]),
-      )
+      expect(names).toContain(`${plugin.toUpperCase()}_ENABLED`)
       // Whatever is documented is read, and by the name it is documented with.
       const places = ['{base,browse,plugins/base}/**/*.ts', `plugins/${plugin}/*.ts`]
       const sources = globSync(places, { cwd: join(ROOT, 'src') }).map((source) =>

@@ -93,7 +93,7 @@ describe.skipIf(noPackage)(`pages that share a browser${noPackage}`, () => {
     const { relay } = browser
     const alone = await Cdp.connect(relay.endpoint + ALONE)
     await alone.send('Browser.getVersion')
-    expect(await page(async () => {}, 5)).toBe('backoff: other pages have the browser for themselves')
+    expect(await page(async () => {}, 5)).toBe('backoff: other pages use the browser exclusively')
     const waiting = page(async () => {})
     alone.close()
     expect(await waiting).toBe('succeeded: page')
@@ -109,7 +109,7 @@ describe.skipIf(noPackage)(`pages that share a browser${noPackage}`, () => {
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 53_000)
     alone.close()
     expect(await waiting.finally(() => clock.mockRestore())).toBe(
-      'backoff: the wait for the browser left too little time',
+      'backoff: too little time was left after the wait for the browser',
     )
   })
 

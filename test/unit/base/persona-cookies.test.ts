@@ -67,7 +67,10 @@ describe('cookies.txt', () => {
   it.each([
     [`example.com FALSE / FALSE 0 sid ${SECRET}`, 'f, line 2: a cookie has 7 fields between tabs, this line has 1'],
     [row('a.test', 'TRUE', '/', 'TRUE', 'soon', 'sid', SECRET), 'f, line 2: the expiry time is not a number'],
-    [row('a.test', 'TRUE', '/', 'TRUE', '0', '\x1b[2J', SECRET), 'f, line 2: a cookie has no control characters'],
+    [
+      row('a.test', 'TRUE', '/', 'TRUE', '0', '\x1b[2J', SECRET),
+      'f, line 2: a cookie must not contain control characters',
+    ],
     [row('', 'TRUE', '/', 'TRUE', '0', 'sid', SECRET), 'f, line 2: no domain'],
   ])('with the line %j is refused', async (line, why) => {
     expect(await refusal(() => parseCookiesTxt(`# x\n${line}\n`, 'f'))).toBe(why)
@@ -108,7 +111,7 @@ describe('cookies in JSON', () => {
     [JSON.stringify([{ name: 'a', value: SECRET }]), /^f, cookie 1: it lacks a name, a value or a domain$/],
     [
       JSON.stringify([{ name: 'a', value: `${SECRET}\n`, domain: 'x' }]),
-      /^f, cookie 1: a cookie has no control characters$/,
+      /^f, cookie 1: a cookie must not contain control characters$/,
     ],
   ])('that are wrong are refused: %s', async (text, why) => {
     expect(await refusal(() => parseCookiesJson(text, 'f'))).toMatch(why)

@@ -102,7 +102,7 @@ describe('a page of which a parser would make far more than stands in it', () =>
   }
 
   it.each(Object.entries(hostile))('has no single file: %s', (_, html) => {
-    expect(() => made(html)).toThrow(/^its (?:\d+ characters would be more than|elements are nested deeper than) \d+/)
+    expect(() => made(html)).toThrow(/^its (?:\d+ characters would make more than|elements are nested deeper than) \d+/)
   })
 
   it.each(Object.entries(hostile))('leaves what is around it: %s', (_, html) => {

@@ -32,7 +32,7 @@ function environment(settings: Record<string, string>, tree = 'tree', dataDir = 
   put(`${tree}/p/on_Snapshot__1_p.sh`)
   put(`${tree}/p/config.json`, JSON.stringify(CONFIG))
   put(`${tree}/needed/config.json`, JSON.stringify({ properties: { NEEDED_KEY: {} } }))
-  put(`${tree}/other/config.json`, JSON.stringify({ properties: { OTHER_KEY: {} } }))
+  put(`${tree}/other/config.json`, JSON.stringify({ makes: { text: 'other.txt' }, properties: { OTHER_KEY: {} } }))
   put(`${tree}/silent/on_Snapshot__2_silent.sh`)
   const hooks = selectHooks(findPlugins([join(dir, 'built-in'), join(dir, tree)]), 'Snapshot', settings, only)
   const target = { dataDir, crawlId: 'c', crawlDir: '/data/c', depth: 0, url: 'http://x/' }
@@ -56,6 +56,13 @@ describe('the environment of a hook', () => {
     for (const name of ['OTHER_KEY', 'SILENT_KEY', 'SECRET_TOKEN']) expect(env).not.toHaveProperty(name)
     expect(env.SILENT).toMatchObject({ SILENT_KEY: 's' })
     expect(env.SILENT).not.toHaveProperty('NEEDED_KEY')
+  })
+
+  it('has what the plugins around it make, and the time limit of its plugin, which that did not declare', () => {
+    const env = environment({ P_TIMEOUT: '7', OTHER_TIMEOUT: '9' })
+    expect(JSON.parse(env['ARCHIVEBOX_MAKES']!)).toEqual({ other: { text: 'other.txt' } })
+    expect(env).toMatchObject({ P_TIMEOUT: '7' })
+    expect(env).not.toHaveProperty('OTHER_TIMEOUT')
   })
 
   it('says that a plugin is on when it is named', () => {

@@ -117,7 +117,7 @@ it('a page that others keep from the browser is taken when it has its turn, not 
   const env = { CHROME_TIMEOUT: '1' }
   expect(await said(title, 'title', { visit, env })).toBe('succeeded: served')
   for (const [plugin, hook] of Object.entries({ dom, warc }))
-    expect(await said(hook, plugin, { visit, env })).toBe('backoff: other pages have the browser for themselves')
+    expect(await said(hook, plugin, { visit, env })).toBe('backoff: other pages use the browser exclusively')
   for (const path of ['warc/index.cdxj', 'warc/data.warc.gz', 'readability/content.html']) write(`page/${path}`) // Old.
   for (const [plugin, hook] of Object.entries({ title, markdown }))
     expect(await said(hook, plugin, { visit, env })).toBe('skipped: needs dom, which failed')

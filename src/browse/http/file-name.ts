@@ -1,38 +1,8 @@
+import { extensionOf } from '../../base/mime.ts'
+import { percentDecoded } from '../../base/percent-decoded.ts'
+
 /** Common file systems allow 255 bytes; additions to a name (a suffix, a number) must still fit. */
 const MAX_BYTES = 200
-
-const EXTENSIONS = new Map(
-  Object.entries({
-    'application/pdf': '.pdf',
-    'application/zip': '.zip',
-    'application/gzip': '.gz',
-    'application/json': '.json',
-    'application/xml': '.xml',
-    'application/epub+zip': '.epub',
-    'application/rss+xml': '.xml',
-    'application/atom+xml': '.xml',
-    'audio/mpeg': '.mp3',
-    'audio/ogg': '.ogg',
-    'audio/wav': '.wav',
-    'image/avif': '.avif',
-    'image/gif': '.gif',
-    'image/jpeg': '.jpg',
-    'image/png': '.png',
-    'image/svg+xml': '.svg',
-    'image/webp': '.webp',
-    'image/x-icon': '.ico',
-    'image/vnd.microsoft.icon': '.ico',
-    'text/css': '.css',
-    'text/csv': '.csv',
-    'text/html': '.html',
-    'text/javascript': '.js',
-    'text/markdown': '.md',
-    'text/plain': '.txt',
-    'text/xml': '.xml',
-    'video/mp4': '.mp4',
-    'video/webm': '.webm',
-  }),
-)
 
 /**
  * Makes a name for a downloaded file: from Content-Disposition, else from the end of the URL's path. It is always one
@@ -47,7 +17,7 @@ export function fileName(url: string, disposition: string | undefined, mime: str
     .replace(/(?<!\.)\.+$/, '')
   const own = /\.[\p{L}\p{N}]{1,10}$/u.exec(clean)?.[0] ?? ''
   const stem = clean.slice(0, clean.length - own.length).replace(/^[._]+/, '') || 'downloaded_file'
-  const extension = isReserved(stem + own) ? `${own}.txt` : own || (EXTENSIONS.get(mime) ?? '')
+  const extension = isReserved(stem + own) ? `${own}.txt` : own || extensionOf(mime)
   return shortened(stem, MAX_BYTES - Buffer.byteLength(extension)) + extension
 }
 
@@ -66,14 +36,6 @@ function fromDisposition(header: string): string | undefined {
 
 function lastComponent(path: string): string {
   return path.split(/[/\\]/).findLast((part) => part !== '') ?? ''
-}
-
-function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 function shortened(text: string, maxBytes: number): string {
