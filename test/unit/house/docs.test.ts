@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { changelog } from '../../../scripts/write-changelog.ts'
 import { DOCS, readDoc } from '../../support/docs.ts'
 import { ROOT } from '../../support/program.ts'
 
@@ -33,6 +34,10 @@ describe('README and docs', () => {
   it('lead from the README to each of them', () => {
     const linked = all(readDoc('README.md'), /\]\((docs\/[^)#]+)/g)
     expect([...DOCS.keys()].filter((file) => file !== 'README.md' && !linked.includes(file))).toEqual([])
+  })
+
+  it('say of each schema version what its migration says (node scripts/write-changelog.ts)', () => {
+    expect(readDoc('docs/CHANGELOG.md')).toBe(changelog())
   })
 
   it('have every built-in plugin', () => {
