@@ -20,7 +20,9 @@ describe('README and docs', () => {
     expect(readDoc('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150)
   })
 
-  it.each([...DOCS])('%s links to what is there', (file, text) => {
+  const contributing = globSync('.github/*.md', { cwd: ROOT }).map((file) => [file, readDoc(file)] as const)
+
+  it.each([...DOCS, ...contributing])('%s links to what is there', (file, text) => {
     const lost = all(text, /\]\(([^)\s]+)\)/g).filter((link) => {
       const [path = '', anchor] = link.split('#')
       const to = path === '' ? file : join(dirname(file), path)
@@ -32,8 +34,12 @@ describe('README and docs', () => {
   })
 
   it('lead from the README to each of them', () => {
-    const linked = all(readDoc('README.md'), /\]\((docs\/[^)#]+)/g)
-    expect([...DOCS.keys()].filter((file) => file !== 'README.md' && !linked.includes(file))).toEqual([])
+    const linked = all(readDoc('README.md'), /\]\(((?:docs|\.github)\/[^)#]+)/g)
+    expect(
+      [...DOCS.keys(), ...contributing.map(([file]) => file)].filter(
+        (file) => file !== 'README.md' && !linked.includes(file),
+      ),
+    ).toEqual([])
   })
 
   it('say of each schema version what its migration says (node scripts/write-changelog.ts)', () => {
