@@ -50,11 +50,11 @@ const lines = async (...args: string[]) => {
 }
 
 describe('a kept data dir', () => {
-  it('is there of every schema version from the first to the newest, and small', () => {
+  it('is there of every schema version before the newest (node scripts/keep-data-dir.ts), and small', () => {
     // Where two migrations came with one program, no data dir has only the first.
     const together = [2, 3, 28, 38]
     const versions = migrations().flatMap(({ version }) => (together.includes(version) ? [] : [version]))
-    expect(KEPT.map(Number)).toEqual(versions)
+    expect(KEPT.map(Number).filter((version) => version < NEWEST)).toEqual(versions.filter((each) => each < NEWEST))
     for (const name of KEPT) {
       const fixture = join(ROOT, 'test', 'fixtures', 'data-dirs', name)
       expect(statSync(join(fixture, 'rows.sql')).size).toBeLessThan(50_000)

@@ -176,3 +176,32 @@ describe('a change of the schema', () => {
     ])
   })
 })
+
+describe('a program that is older than the schema', () => {
+  it('says so, whatever it was asked for, and changes neither a row nor a file', async () => {
+    const { home, database } = await kept('0042')
+    expect((await home.run(['init'])).code).toBe(0)
+    await database.query("insert into schema_migration (version, name) values (9999, 'of tomorrow')")
+    // Each row with the transaction that wrote it.
+    const rows = () =>
+      Promise.all(
+        [...LARGE, 'machine', 'row_change', 'schema_migration'].map((table) =>
+          database.value(`select string_agg(xmin || t::text, ' ' order by t::text) from ${table} t`),
+        ),
+      )
+    const files = () => readdirSync(home.dataDir, { recursive: true }).sort()
+    const before = [await rows(), files()]
+    for (const args of [
+      ['init'],
+      ['add', 'http://127.0.0.1:9/'],
+      ['run', '--exit-on-idle'],
+      ['status'],
+      ['db', 'migrate'],
+    ]) {
+      const { code, stderr } = await home.run(args)
+      expect(code, stderr).toBe(1)
+      expect(stderr).toMatch(/^error: the database has schema version 9999, this program knows \d+\nhint: /m)
+    }
+    expect([await rows(), files()]).toEqual(before)
+  })
+})
