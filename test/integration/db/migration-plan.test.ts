@@ -152,9 +152,10 @@ describe('a change of the schema', () => {
   })
 
   it.each([
-    ['while it writes the rows', 'lock table snapshot_tag in access exclusive mode'],
-    ['while it changes the tables', 'lock table crawl in access share mode'],
-  ])('that is killed %s has changed nothing, and is made by the next command', async (_, lock) => {
+    ['interrupted while it keeps the rows', 'SIGINT', 'lock table snapshot_tag in access exclusive mode', 130],
+    ['killed while it keeps the rows', 'SIGKILL', 'lock table snapshot_tag in access exclusive mode', null],
+    ['killed while it changes the tables', 'SIGKILL', 'lock table crawl in access share mode', null],
+  ] as const)('that is %s has changed nothing, and is made by the next command', async (_, signal, lock, ended) => {
     const { home, database } = await kept()
     const holder = new pg.Client({ connectionString: database.url })
     await holder.connect()
@@ -162,8 +163,8 @@ describe('a change of the schema', () => {
     await holder.query(lock)
     const init = home.start(['init'])
     await eventually(() => waiting(database))
-    init.signal('SIGKILL')
-    await init.finished()
+    init.signal(signal)
+    expect((await init.finished()).code, init.stderr).toBe(ended)
     await holder.end()
     await eventually(async () => !(await waiting(database)))
     expect(await versionOf(database)).toBe(9)
