@@ -217,6 +217,8 @@ removeStale('*', join(out, 'migrations'), readdirSync(join(root, 'src/db/migrati
 const { commandTree } = await import('../src/cli/program.ts')
 const { verbTree } = await import('../src/cli/completion/tree.ts')
 writeFileSync(join(out, 'verbs.json'), JSON.stringify(verbTree(commandTree())))
+const { manPage } = await import('./man-page.ts')
+writeFileSync(join(out, 'archivebox-ts.1'), manPage(manifest.version))
 declareTypes(LIBRARY, join(out, 'types'))
 const parts = partsOf(modules, root)
 writeFileSync(join(out, 'LICENSES.txt'), licencesOf(parts, root))

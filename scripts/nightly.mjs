@@ -1,18 +1,20 @@
 // `npm run nightly [-- --minutes N]`: everything that takes too long for every run. Runs the whole suite without
 // samples, every mutant, and random faults for N minutes (default 30), once more with a browser; then hostile input for
-// a third of that. Prints its seed; `SEED=n` sets one. `npm run nightly -- hostile [--minutes N] [--seed S]`: only that
-// part.
+// a third of that; and the package, installed in every way. Prints its seed; `SEED=n` sets one. `npm run nightly --
+// hostile [--minutes N] [--seed S]` and `npm run nightly -- install [PART OF A NAME]`: only that part.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { pinnedNode, prepare, root } from './prepare.mjs'
 
 const HOSTILE = join(root, 'test', 'hostile', 'main.ts')
+const INSTALL = join(root, 'test', 'install', 'main.ts')
 
 const [only, ...rest] = process.argv.slice(2)
-if (only === 'hostile') {
+const part = { hostile: HOSTILE, install: INSTALL }[only]
+if (part) {
   prepare()
-  process.exit(spawnSync(pinnedNode, [HOSTILE, ...rest], { cwd: root, stdio: 'inherit' }).status ?? 1)
+  process.exit(spawnSync(pinnedNode, [part, ...rest], { cwd: root, stdio: 'inherit' }).status ?? 1)
 }
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '30' } } })
 const seed = process.env.SEED ?? String(Math.floor(Math.random() * 1_000_000))
@@ -30,5 +32,7 @@ const minutes = String(Number(values.minutes) / 3)
 console.log(`\n== hostile --minutes ${minutes} (SEED=${seed})`)
 const hostile = [HOSTILE, '--minutes', minutes, '--seed', seed]
 if (spawnSync(pinnedNode, hostile, { cwd: root, stdio: 'inherit' }).status !== 0) failed.push('hostile')
+console.log('\n== install')
+if (spawnSync(pinnedNode, [INSTALL], { cwd: root, stdio: 'inherit' }).status !== 0) failed.push('install')
 console.log(failed.length === 0 ? '\nthe night was quiet' : `\nSEED=${seed} failed: ${failed.join(', ')}`)
 process.exitCode = failed.length === 0 ? 0 : 1

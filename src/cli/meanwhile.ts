@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import type { AppEvent } from '../app/events.ts'
-import { duration, sizeText } from '../base/words.ts'
+import { duration, number, sizeText } from '../base/words.ts'
 import { many } from './format.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
@@ -63,6 +63,15 @@ function linesOf(event: AppEvent): string[] {
       return [`the database is unavailable, waiting for it (up to ${event.budgetMs / 1000} s): ${event.why}`]
     case 'database made':
       return ['the database is created']
+    case 'schema change begins': {
+      const { from, to, rewritten, seconds } = event
+      return [
+        `database schema: from version ${from} to ${to}, ${number(rewritten)} rows to write, about ` +
+          `${duration(seconds)}; if it is interrupted, nothing has changed`,
+      ]
+    }
+    case 'rows backed up':
+      return [`the rows as they were, of schema version ${event.schema}: ${event.file}`]
     case 'schema changed':
       // The names of the steps matter only where there was a schema before.
       return [`database schema: applied ${event.applied.join(', ')}`]

@@ -13,7 +13,7 @@ import { identityIn } from './processes.ts'
 /** The key of the advisory lock that admits one migration at a time per database; the number is arbitrary. */
 export const MIGRATION_LOCK = 7_241_201
 
-interface Migration {
+export interface Migration {
   readonly version: number
   readonly name: string
   readonly file: string
@@ -57,6 +57,8 @@ export type Way = 'gone' | 'leaving' | 'stays'
 /** What whoever changes a schema does besides. */
 export interface Migrating {
   readonly tell: TellDatabase
+  /** Called before a schema is changed, once no older runner is left; what it throws leaves everything as it is. */
+  readonly prepare: (db: Database, since: number) => Promise<void>
   /** Called with what the schema was before, 0 for an empty database, in the transaction that changes it. */
   readonly settle: (tx: Database, since: number) => Promise<void>
   /** Called again and again with a runner that is in the way. */
@@ -69,7 +71,8 @@ export interface Migrating {
  * takes; otherwise a moment, until its heartbeat is old. Throws AppError when it does not end, and when the database
  * was migrated by a newer program: an older one must not write to it.
  */
-export async function migrate(db: Database, url: string, { tell, settle, makeWay }: Migrating): Promise<string[]> {
+export async function migrate(db: Database, url: string, migrating: Migrating): Promise<string[]> {
+  const { tell, makeWay } = migrating
   const current = await refuseNewerSchema(db)
   if (current === newestSchema()) return []
   // No deadline: changing a large table may take long.
@@ -82,7 +85,7 @@ export async function migrate(db: Database, url: string, { tell, settle, makeWay
     const gone: string[] = []
     let begun = performance.now()
     for (let isTold = false; ; ) {
-      const done = await unhurried.transaction().execute((tx) => apply(tx, gone, settle))
+      const done = await unhurried.transaction().execute((tx) => apply(tx, gone, migrating))
       if (!('older' in done)) return done.applied
       const { older } = done
       const way = await makeWay(older)
@@ -133,8 +136,9 @@ export const newestSchema = (): number => migrations().at(-1)?.version ?? 0
 
 /** Applies what is missing up to a version, by default everything, under the caller's lock. @returns the names */
 export async function migrateWithin(tx: Database, upTo = Number.POSITIVE_INFINITY): Promise<string[]> {
-  const since = await schemaVersion(tx)
-  const missing = migrations().filter(({ version }) => version > since && version <= upTo)
+  const { rows } = await sql<{ version: number }>`select version from schema_migration`.execute(tx)
+  const applied = new Set(rows.map(({ version }) => version))
+  const missing = migrations().filter(({ version }) => version <= upTo && !applied.has(version))
   for (const migration of missing) {
     await sql.raw(readFileSync(migration.file, 'utf8')).execute(tx)
     await sql`insert into schema_migration (version, name) values (${migration.version}, ${migration.name})`.execute(tx)
@@ -142,10 +146,14 @@ export async function migrateWithin(tx: Database, upTo = Number.POSITIVE_INFINIT
   return missing.map(({ name }) => name)
 }
 
-async function apply(tx: Database, gone: readonly string[], settle: Migrating['settle']): Promise<Done> {
+async function apply(tx: Database, gone: readonly string[], { prepare, settle }: Migrating): Promise<Done> {
   await lockForMigration(tx)
   const since = await schemaVersion(tx)
   if (since > 0 && since < newestSchema()) {
+    const early = await olderRunner(tx, gone)
+    if (early) return { older: early }
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx) // A backup may take long.
+    await prepare(tx, since)
     // Until the new schema is there, no runner can register or be promoted.
     await sql`lock table process in access exclusive mode`.execute(tx)
     const older = await olderRunner(tx, gone)

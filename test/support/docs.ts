@@ -17,7 +17,9 @@ export function blocksIn(text: string, info: string): string[] {
   return [...text.matchAll(/^```([^\n]+)\n(.*?)^```$/gms)].flatMap(([, said, block]) => (said === info ? [block!] : []))
 }
 
-/** The shell commands that they show, in order: tests run every one. */
-export const SHOWN_COMMANDS: readonly string[] = [...DOCS.values()]
-  .flatMap((text) => blocksIn(text, 'sh'))
-  .flatMap((block) => block.split('\n').filter(Boolean))
+/** The shell commands that they show, in order, each once: tests run every one. */
+export const SHOWN_COMMANDS: readonly string[] = [
+  ...new Set(
+    [...DOCS.values()].flatMap((text) => blocksIn(text, 'sh')).flatMap((block) => block.split('\n').filter(Boolean)),
+  ),
+]

@@ -9,11 +9,11 @@ import { explainDatabaseError } from '../../db/trouble.ts'
 import { currentMachine } from '../../processes/machine.ts'
 import type { Archive, Configured } from '../archive.ts'
 import type { Call } from '../call.ts'
-import { believeOlder } from './believe-older.ts'
 import { type Behind, Door, databaseWaitMs } from './door.ts'
 import type { OpenEvent } from './events.ts'
 import { giveUp, leaveTime } from './give-up.ts'
 import { COMMAND_CONNECTION, isLed, leaveUntaken, ledHome, likelyDatabase } from './led-home.ts'
+import { migrating } from './migrating.ts'
 import { leavingAlone, takingOver } from './older-runner.ts'
 import { patience } from './patience.ts'
 
@@ -136,11 +136,9 @@ export async function openArchive(
         : openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
     db = open
     const home = await door.connect(server, async () => {
-      const applied = await migrate(open, server.url, {
-        tell,
-        settle: believeOlder(known, dataDir),
-        makeWay: handoffGraceMs === undefined ? leavingAlone : takingOver(dataDir, handoffGraceMs),
-      })
+      const makeWay = handoffGraceMs === undefined ? leavingAlone : takingOver(dataDir, handoffGraceMs)
+      const changed = { url: server.url, dataDir }
+      const applied = await migrate(open, server.url, migrating(configured, changed, makeWay, call))
       if (applied.includes('init')) {
         if (server.kind === 'external') tell({ event: 'database made' })
       } else if (applied.length > 0) tell({ event: 'schema changed', applied })

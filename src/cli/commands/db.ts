@@ -1,10 +1,12 @@
 import { databaseStatus } from '../../app/database/database-status.ts'
-import { believeOlder } from '../../app/open/believe-older.ts'
+import { type Changed, migrating } from '../../app/open/migrating.ts'
 import { leavingAlone } from '../../app/open/older-runner.ts'
 import { openDataDir } from '../../base/data-dir.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
+import { duration, sizeText } from '../../base/words.ts'
 import { keepServer, serverStatus, stopServer, urlOf } from '../../db/embedded/server.ts'
-import { type Migrating, migrate, migrations, newestSchema, refuseNewerSchema } from '../../db/migrate.ts'
+import { migrate, migrations, newestSchema, refuseNewerSchema } from '../../db/migrate.ts'
+import { planMigration } from '../../db/migration-plan.ts'
 import { maskPassword } from '../../db/trouble.ts'
 import { withBareDatabase } from '../home.ts'
 import { interruptible } from '../interrupts.ts'
@@ -25,18 +27,15 @@ export async function dbUrl(options: GlobalOptions): Promise<void> {
 /** `db start`: starts the embedded server and leaves it running, whoever comes and goes. */
 export async function dbStart(options: GlobalOptions): Promise<void> {
   refuseExternal(options, 'start')
-  await withBareDatabase(options, 'never', async ({ db, url, dataDir, wasUp }) => {
-    await migrate(db, url, migrating(options, dataDir))
-    keepServer(dataDir)
-    terminal.say(`${wasUp ? 'it was running already' : 'started'}; it stays up until archivebox-ts db stop`)
+  await withBareDatabase(options, 'never', async (bare) => {
+    await migrate(bare.db, bare.url, changing(options, bare))
+    keepServer(bare.dataDir)
+    terminal.say(`${bare.wasUp ? 'it was running already' : 'started'}; it stays up until archivebox-ts db stop`)
   })
 }
 
-const migrating = ({ known }: GlobalOptions, dataDir: string): Migrating => ({
-  tell: sayMeanwhile,
-  settle: believeOlder(known, dataDir),
-  makeWay: leavingAlone,
-})
+const changing = (options: GlobalOptions, changed: Changed) =>
+  migrating(options, changed, leavingAlone, { tell: sayMeanwhile })
 
 /** `db stop`: stops the embedded server. */
 export async function dbStop(options: GlobalOptions, { force }: { force?: boolean }): Promise<void> {
@@ -57,15 +56,20 @@ export async function dbStatus(options: GlobalOptions): Promise<void> {
 
 /** `db migrate`: brings the schema up to date, as all commands do that need it; `--dry-run` reports what is missing. */
 export async function dbMigrate(options: GlobalOptions, { dryRun }: { dryRun?: boolean }): Promise<void> {
-  await withBareDatabase(options, 'never', async ({ db, url, dataDir }) => {
-    const from = await refuseNewerSchema(db)
+  await withBareDatabase(options, 'never', async (bare) => {
+    const from = await refuseNewerSchema(bare.db)
+    const to = newestSchema()
+    const plan = dryRun && from > 0 && from < to ? await planMigration(bare.db, from) : undefined
     const names = dryRun
       ? migrations().flatMap(({ version, name }) => (version > from ? [name] : []))
-      : await migrate(db, url, migrating(options, dataDir))
-    const to = newestSchema()
-    if (wantsJson(options)) printRecord({ from, to, applied: dryRun ? [] : names, missing: dryRun ? names : [] })
+      : await migrate(bare.db, bare.url, changing(options, bare))
+    if (wantsJson(options)) {
+      const [applied, missing] = dryRun ? [[], names] : [names, []]
+      printRecord({ from, to, applied, missing, ...(plan && { seconds: plan.seconds, bytes: plan.bytes }) })
+    }
     if (names.length === 0) return terminal.say(`the schema is up to date: version ${from}`)
     terminal.say(`${dryRun ? 'dry run: would apply' : 'applied'} ${names.join(', ')}: from version ${from} to ${to}`)
+    if (plan) terminal.say(`takes about ${duration(plan.seconds)}, and ${sizeText(plan.bytes)} until it is done`)
   })
 }
 

@@ -42,14 +42,20 @@ const FOLDERS = 'select output_dir from crawl union all select output_dir from s
  * Writes all rows of the archive, as of one moment, to a file, and to another one (`PATH.files`) the paths below the
  * data dir that these rows have, for `rsync --files-from`. Rows may be read and written meanwhile. Each file appears
  * when it is complete, and stays as it was before. Throws UsageError when a file of another kind has its name.
+ * @param schema whether a migration may begin, or is about to: the caller has its lock
  */
-export async function writeBackup(url: string, path: string, stop: AbortSignal): Promise<Written> {
+export async function writeBackup(
+  url: string,
+  path: string,
+  stop: AbortSignal,
+  schema: 'any' | 'locked' = 'any',
+): Promise<Written> {
   const list = `${path}.files`
   if (!(await isReplaceable(path))) throw new UsageError(`${path} is not one of our backups: it is not replaced`)
   if (!(await isOurList(list))) throw new UsageError(`${list} is not one of our lists: it is not replaced`)
   const reading = (db: Database) => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   const write = async (session: Session) => {
-    await keepSchema(session.tx) // First: the first statement decides what the transaction sees.
+    if (schema === 'any') await keepSchema(session.tx) // First: the first statement decides what the transaction sees.
     await prepareToCopy(session.tx)
     if ((await schemaVersion(session.tx)) === 0) throw new AppError('there is no archive in this database')
     const written = await replace(path, async (file) => await writeRows(session, file, stop))

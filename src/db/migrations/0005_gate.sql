@@ -1,3 +1,6 @@
+-- changes: a data dir has one runner, by whichever path, container or mount it is reached
+-- rewrites: process
+
 -- A data dir is named by the id that lies in it, not by its path: two paths, two containers, two mounts of one data dir
 -- meet at one gate.
 alter table process add column data_dir_id uuid;

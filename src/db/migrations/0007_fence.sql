@@ -1,3 +1,5 @@
+-- changes: no process of a runner that has been replaced can start
+
 -- Whoever works for a runner announces a process only while that runner leads: the row of the term is locked until the
 -- announcement is committed, so none slips past a promotion.
 create function require_lead() returns trigger language plpgsql as $$

@@ -1,3 +1,6 @@
+-- changes: each file belongs to one result, and sizes add up
+-- rewrites: archive_result, snapshot
+
 -- A published file belongs to one result: the last that wrote it. Until now each hook of a plugin named all that was in
 -- the plugin's folder, and earlier attempts went on naming what later ones had replaced. The one that ended last named
 -- what is in place.

@@ -1,3 +1,7 @@
+-- changes: lists of any length are queued whole and become pages part by part
+-- rewrites: crawl
+-- reads: snapshot, transition
+
 -- A list of URLs is kept in parts, each of which becomes pages in a transaction of its own. The first, small one lies
 -- in `crawl.urls`: it is what is shown of the list. The others lie here.
 create table crawl_source (

@@ -1,3 +1,6 @@
+-- changes: the history of moves and of processes ends some day
+-- reads: transition, process, archive_result
+
 -- The log of transitions and the rows of processes that are over are history, which ends some day: nothing that decides
 -- reads them any more.
 

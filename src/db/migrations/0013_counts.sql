@@ -1,3 +1,7 @@
+-- changes: counts and lists answer at once, however large the archive is; a part of a URL finds it
+-- rewrites: snapshot
+-- reads: crawl, snapshot, archive_result, snapshot_tag
+
 -- What people ask answers at once, however much there is: counts are kept, and lists walk an index.
 
 -- Changes of counts, appended by whoever makes them, so that nobody waits for anybody; the leader adds them up now and

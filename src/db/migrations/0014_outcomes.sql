@@ -1,3 +1,6 @@
+-- changes: a sealed page has an outcome (archived, partial, failed), and its cause
+-- reads: crawl, snapshot, archive_result, process
+
 -- How a sealed page went: beside its status, which says where it is. Pages that were sealed before this migration have
 -- none yet; the leader judges them in batches (workers/judge-old-pages.ts).
 alter table snapshot

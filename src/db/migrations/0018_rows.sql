@@ -1,3 +1,6 @@
+-- changes: a process is found by its pid at once; keeping counts costs less
+-- reads: process
+
 -- A process is found by its pid, however many had one before.
 create index process_pid on process (data_dir_id, pid, seq) where pid is not null;
 

@@ -1,7 +1,9 @@
+-- changes: the index of the archive is written in chunks, which open without a server
+-- rewrites: snapshot
+
 -- The pages that the archive's index lists, in the order in which they were sealed first. A number never changes, so
--- that
--- a page stays in its chunk of the index (workers/archive-index.ts); whoever keeps an index asks for what has changed
--- since it looked. Its own table: the rows of pages change with every lease.
+-- that a page stays in its chunk of the index (workers/archive-index.ts); whoever keeps an index asks for what has
+-- changed since it looked. Its own table: the rows of pages change with every lease.
 create table archived_page (
   number      bigint generated always as identity primary key,
   snapshot_id uuid unique,                                          -- null: deleted

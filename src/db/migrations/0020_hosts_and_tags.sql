@@ -1,3 +1,6 @@
+-- changes: pages are listed by host, and have their tags in the index of the archive
+-- reads: snapshot
+
 -- The host of a URL, with its port when the URL has one; '' where there is none.
 create function url_host(url text) returns text language sql immutable parallel safe
   as $$ select coalesce(substring(url from '^[a-z0-9+.-]+://(?:[^/?#@]*@)?([^/?#]+)'), '') $$;

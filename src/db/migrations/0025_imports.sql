@@ -1,3 +1,7 @@
+-- changes: imported lists keep titles, tags, notes and dates; the bytes of a crawl are limited
+-- rewrites: crawl
+-- reads: snapshot
+
 -- What an imported list says of its URLs besides: titles, tags, notes, dates. In parts like the list itself; part 0
 -- belongs to the URLs in the row of the crawl.
 create table crawl_detail (

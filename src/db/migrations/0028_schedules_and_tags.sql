@@ -1,3 +1,6 @@
+-- changes: schedules archive again and again; a tag is renamed and deleted in crawls, too
+-- reads: crawl
+
 -- What is archived again and again. The due moment is `next_at`; `retry_at` is when the leader looks at the row.
 create table schedule (
   id          uuid primary key,

@@ -1,3 +1,5 @@
+-- changes: all machines together keep the limits of a host
+
 -- When the pages of a host may be begun, by all workers of all machines. Only hosts with a limit have a row here.
 create table host (
   host          text primary key,

@@ -1,3 +1,5 @@
+-- changes: the next pages are found at once in tables that fill quickly
+
 -- A condition that always holds, for statements that walk along an index to the first few rows of many: while they are
 -- planned, other ways are off, to the end of the transaction. What the planner knows of a table that fills is old: when
 -- none of its rows was due at the last ANALYZE, it reads and sorts all of them to find the first. "Immutable" has the

@@ -1,3 +1,6 @@
+-- changes: lists of processes and counts of tags answer at once; the bytes of a host in a crawl are limited
+-- reads: process, snapshot_tag
+
 -- Lists of processes that are few: those whose end nobody saw, and all but hooks. Any other list walks from the newest
 -- row on. The types are in the condition of both indexes, so that no other statement takes one for its own.
 create index process_lost on process (data_dir_id, seq) where status = 'lost';

@@ -1,3 +1,6 @@
+-- changes: results of one plugin in one status are listed at once
+-- reads: archive_result
+
 -- Lists of the results of one plugin in one status, newest first. Its own results are those of all statuses together.
 drop index archive_result_plugin;
 create index archive_result_plugin on archive_result (plugin, status, id);

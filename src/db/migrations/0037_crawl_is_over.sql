@@ -1,3 +1,5 @@
+-- changes: a crawl is sealed in one step
+
 -- Is nothing open of a crawl, and nothing to come? Asked by the statement that seals it. Whoever adds, resumes or
 -- retries a page of a crawl locks its row first, and so does this: what it finds holds until the end of the
 -- transaction. Each statement of such a function sees what was committed before it, also by whoever held the lock. By

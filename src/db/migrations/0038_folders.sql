@@ -1,3 +1,6 @@
+-- changes: no row names a folder outside of `archive/`
+-- reads: crawl, snapshot
+
 -- Whoever can write a row does not decide where files are written or deleted: its folder lies in archive/, without a
 -- step up, an empty part or a control character. No release has written another. Rows that have one nevertheless,
 -- written by a foreign hand, get a folder of their own, and what lay in the other is left alone; a crawl says which

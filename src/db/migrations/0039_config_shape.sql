@@ -1,3 +1,6 @@
+-- changes: no configuration of a crawl keeps it from its end
+-- reads: crawl
+
 -- What no program of ours writes as the configuration of a crawl would fail each attempt at it, and its seal: it is an
 -- object, its plugins are a list, its patterns text. Who reads it judges the rest. A crawl that has none goes on
 -- without, and says so.

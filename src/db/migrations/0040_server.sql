@@ -1,3 +1,5 @@
+-- changes: `server` shows the archive to browsers that have a one-time link
+
 -- Who may look at the archive in a browser. Nothing is kept as it was given out: only its SHA-256. Both belong to one
 -- data dir, whose server gave them out.
 create table web_session (

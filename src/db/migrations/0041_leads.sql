@@ -1,3 +1,6 @@
+-- changes: who led when, how long hooks took and when the last backup was made is kept
+-- reads: process, archive_result
+
 -- Who led, and from when until when. The row of a runner says only how it is now: one that gives up its lead, and has
 -- it again, has had two.
 create table lead (

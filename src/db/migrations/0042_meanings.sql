@@ -1,3 +1,5 @@
+-- changes: a plugin says what it makes, and pages are shown so after it is gone
+
 -- What each plugin makes, as it said last: pages are judged and shown after their plugin is gone. Written by whoever
 -- begins a crawl with it (hooks/note-meanings.ts); here, what was known of plugins by their names so far.
 create table plugin_meaning (

@@ -1,3 +1,5 @@
+-- changes: plugins say which file is opened first, and where texts and hashes lie
+
 -- What plugins make that has been known by their names until now.
 update plugin_meaning kept set makes = kept.makes || more.makes
 from (values

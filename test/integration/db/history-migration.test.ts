@@ -1,15 +1,13 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { migrations } from '../../../src/db/migrate.ts'
 import { useDatabases } from '../../support/engine.ts'
 import { newFolder } from '../../support/homes.ts'
-import { program, ROOT } from '../../support/program.ts'
+import { schemaOf } from '../../support/kept-data-dirs.ts'
+import { program } from '../../support/program.ts'
 
 const VERSION = 12
-const folder = join(ROOT, 'src', 'db', 'migrations')
-const earlier = readdirSync(folder)
-  .filter((file) => Number(file.slice(0, 4)) < VERSION)
-  .sort()
+const earlier = migrations().flatMap(({ version }) => (version < VERSION ? [version] : []))
 
 const databases = useDatabases()
 let dataDir: string
@@ -20,10 +18,7 @@ afterEach(() => rmSync(dataDir, { recursive: true, force: true }))
 
 it('pages that were cancelled just before the log was no state any more are still looked at', async () => {
   const old = await databases.make(
-    'create table schema_migration (version integer primary key, name text not null, ' +
-      'applied_at timestamptz default now())',
-    ...earlier.map((file) => readFileSync(join(folder, file), 'utf8')),
-    `insert into schema_migration (version, name) values (${Number(earlier.at(-1)!.slice(0, 4))}, 'earlier')`,
+    ...schemaOf(earlier),
     "insert into crawl (id, urls, output_dir) values (gen_random_uuid(), 'http://x/', 'c')",
     `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at)
      select gen_random_uuid(), id, url, convert_to(url, 'UTF8'), url, case url when 'again' then 'queued'

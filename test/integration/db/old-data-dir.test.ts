@@ -6,6 +6,7 @@ import { migrations } from '../../../src/db/migrate.ts'
 import { expectComplete, pagesOf } from '../../support/archive.ts'
 import { useDatabases } from '../../support/engine.ts'
 import { newFolder, TestHome, useHomes } from '../../support/homes.ts'
+import { schemaOf } from '../../support/kept-data-dirs.ts'
 import { killAll, processesOf } from '../../support/processes.ts'
 import { ROOT } from '../../support/program.ts'
 import { brokenPromises } from '../../support/promises.ts'
@@ -39,10 +40,7 @@ beforeEach(async () => {
     .replaceAll(/\{(data dir|machine|host|site)\}/g, (_, name: string) => values[name]!)
     .replaceAll(/'2026-11-22 ([\d:.]+)\+00'/g, "now() - interval '1 h' + interval '$1'")
   const old = await databases.make(
-    'create table schema_migration (version integer primary key, name text, applied_at timestamptz default now())',
-    ...migrations().flatMap(({ version, name, file }) =>
-      version > 8 ? [] : [readFileSync(file, 'utf8'), `insert into schema_migration values (${version}, '${name}')`],
-    ),
+    ...schemaOf(migrations().flatMap(({ version }) => (version > 8 ? [] : [version]))),
     `set session_replication_role = replica; ${rows}`, // A fence lets only a leader insert processes of its own.
     "update snapshot set url_hash = sha256(convert_to(url, 'UTF8'))",
   )

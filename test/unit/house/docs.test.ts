@@ -1,25 +1,22 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { anchorOf } from '../../../scripts/docs.ts'
+import { changelog } from '../../../scripts/write-changelog.ts'
 import { DOCS, readDoc } from '../../support/docs.ts'
 import { ROOT } from '../../support/program.ts'
 
 const source = (file: string) => readFileSync(join(ROOT, 'src', file), 'utf8')
 const all = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, found]) => found!)
 
-/** As GitHub makes the anchor of a heading. */
-const anchorOf = (heading: string) =>
-  heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-    .replaceAll(' ', '-')
-
 describe('README and docs', () => {
   it('are short where people begin', () => {
     expect(readDoc('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150)
   })
 
-  it.each([...DOCS])('%s links to what is there', (file, text) => {
+  const contributing = globSync('.github/*.md', { cwd: ROOT }).map((file) => [file, readDoc(file)] as const)
+
+  it.each([...DOCS, ...contributing])('%s links to what is there', (file, text) => {
     const lost = all(text, /\]\(([^)\s]+)\)/g).filter((link) => {
       const [path = '', anchor] = link.split('#')
       const to = path === '' ? file : join(dirname(file), path)
@@ -30,9 +27,19 @@ describe('README and docs', () => {
     expect(lost).toEqual([])
   })
 
-  it('lead from the README to each of them', () => {
-    const linked = all(readDoc('README.md'), /\]\((docs\/[^)#]+)/g)
-    expect([...DOCS.keys()].filter((file) => file !== 'README.md' && !linked.includes(file))).toEqual([])
+  it('lead from the README, and the start page of docs, to each of them', () => {
+    const inDocs = all(readDoc('docs/README.md'), /\]\(([^)#/]+)/g).map((file) => `docs/${file}`)
+    const linked = [...inDocs, ...all(readDoc('README.md'), /\]\(((?:docs|\.github)\/[^)#]+)/g)]
+    expect(linked).toContain('docs/README.md')
+    expect(
+      [...DOCS.keys(), ...contributing.map(([file]) => file)].filter(
+        (file) => file !== 'README.md' && !linked.includes(file),
+      ),
+    ).toEqual([])
+  })
+
+  it('say of each schema version what its migration says (node scripts/write-changelog.ts)', () => {
+    expect(readDoc('docs/CHANGELOG.md')).toBe(changelog())
   })
 
   it('have every built-in plugin', () => {

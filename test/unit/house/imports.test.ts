@@ -1,7 +1,9 @@
-import { globSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { ROOT } from '../../support/program.ts'
+import { drawing, withRooms } from '../../../scripts/draw-rooms.ts'
+import { type Edge, edges, files, roomOf, SRC } from '../../../scripts/rooms.ts'
+import { readDoc } from '../../support/docs.ts'
 
 /** Rooms from the top down; those of one line stand side by side and do not know each other. */
 const STOREYS = [
@@ -21,24 +23,7 @@ const STOREYS = [
 ]
 /** The same of the rooms within `workers`. */
 const WORKERS = [['entry.ts'], ['page', 'crawl', 'adopt'], ['sequence'], ['repair'], ['index'], ['supervise']]
-const src = join(ROOT, 'src')
 
-/** One import of a file of ours by another, types included. Circles are biome's to find (noImportCycles). */
-interface Edge {
-  readonly from: string
-  readonly to: string
-}
-
-const files = globSync('**/*.ts', { cwd: src })
-const edges = files.flatMap(edgesOf)
-
-function edgesOf(from: string): Edge[] {
-  const code = readFileSync(join(src, from), 'utf8').replace(/^\s*(\/\/|\*|\/\*).*$/gm, '')
-  const found = code.matchAll(/\b(?:import|export)\b[^;'`]*?'(\.\.?\/[^'\n]*\.ts)'/g)
-  return [...found].map(([, target]) => ({ from, to: relative(src, join(src, dirname(from), target!)) }))
-}
-
-const roomOf = (file: string) => file.split('/')[0]!
 const storeyOf = (file: string) => STOREYS.findIndex((rooms) => rooms.includes(roomOf(file)))
 const written = ({ from, to }: Edge) => `${from} imports ${to}`
 
@@ -46,7 +31,7 @@ describe('imports', () => {
   it('are seen by this test, each of a file that is there', () => {
     expect(files.length).toBeGreaterThan(100)
     for (const file of files) {
-      const mentioned = readFileSync(join(src, file), 'utf8').match(/'\.\.?\/[^'\n]*\.ts'/g)?.length ?? 0
+      const mentioned = readFileSync(join(SRC, file), 'utf8').match(/'\.\.?\/[^'\n]*\.ts'/g)?.length ?? 0
       expect(edges.filter(({ from }) => from === file).length, file).toBe(mentioned)
     }
     expect(edges.filter(({ to }) => !files.includes(to)).map(written)).toEqual([])
@@ -63,6 +48,11 @@ describe('imports', () => {
       return storeyOf(to) <= storeyOf(from)
     })
     expect(up.map(written)).toEqual([])
+  })
+
+  it('are drawn as they are (node scripts/draw-rooms.ts)', () => {
+    expect(readDoc('docs/architecture.md')).toBe(withRooms(readDoc('docs/architecture.md')))
+    expect(readDoc('docs/rooms.svg')).toBe(drawing())
   })
 
   it('go down only between the rooms of the workers, too', () => {
