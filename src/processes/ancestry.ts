@@ -29,7 +29,10 @@ function ancestor(pid: number) {
 
 function controlGroup(): string {
   try {
-    return readFileSync('/proc/self/cgroup', 'utf8').trim()
+    // The commands of a systemd unit beside its main one are in a group below it.
+    return readFileSync('/proc/self/cgroup', 'utf8')
+      .trim()
+      .replaceAll(/\/\.control$/gm, '')
   } catch {
     return ''
   }
