@@ -70,9 +70,13 @@ export class ServiceManager {
   leads(): void {
     this.#isLeading = true
     this.#hasTurned = true
+    this.says('leading')
     const before = this.#replaced
     this.#replaced = undefined
-    if (before === undefined) return this.#ready()
+    if (before === undefined) {
+      this.#ready()
+      return
+    }
     void this.#tell('READY=1')
     void this.#tell(`MAINPID=${process.pid}`).then(() => {
       this.#log.info(`the service’s main process is this one now: pid ${before} exits`)
