@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { withPrograms } from '../../support/bare-path.ts'
 import { DatabaseProxy } from '../../support/database-proxy.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
@@ -55,7 +55,7 @@ describe.skipIf(missing).concurrent(`under a service manager${missing ? `: ${mis
     await manager.close()
   })
 
-  it('it is alive while it waits for a database that is away, and says so', async () => {
+  it('it is alive while it waits for a database that is away, and says so', async ({ onTestFinished }) => {
     const home = await homes.make()
     const proxy = await DatabaseProxy.before(home.databaseUrl)
     onTestFinished(() => proxy.close())
@@ -96,7 +96,7 @@ describe.skipIf(missing).concurrent(`under a service manager${missing ? `: ${mis
     await manager.close()
   })
 
-  it('a standby is ready, too, and hooks cannot speak for their runner', async () => {
+  it('a standby is ready, too, and does not end the service', async () => {
     const home = await homes.make('oracle')
     const manager = await serviceManager(home)
     const leader = home.start(['run'])
