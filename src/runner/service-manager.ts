@@ -1,7 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { sleep } from '../base/abort.ts'
 import type { Texts } from '../base/config.ts'
 import { findProgram } from '../base/find-program.ts'
 import type { Log } from '../base/log.ts'
+import type { ProcessIdentity } from '../db/process-identity.ts'
+import { identityOf, signalIdentity } from '../processes/identity.ts'
 
 /**
  * Node has no datagram sockets: a shell passes each line on, and answers it. It ends with the pipe, that is with us,
@@ -11,6 +14,9 @@ const PASS_ON = 'trap "" TERM INT HUP; while IFS= read -r line; do "$0" "$line";
 
 /** What a service manager puts into the environment of its service. What we start must not speak for us. */
 const GIVEN = ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID', 'MAINPID'] as const
+
+/** How long the old runner may take to exit, before it is told again. */
+const AGAIN_MS = 6_000
 
 /** How many times within its limit the watchdog is fed. */
 const FEEDS = 3
@@ -23,8 +29,9 @@ export class ServiceManager {
   readonly #log: Log
   readonly #helper: ChildProcess | undefined
   readonly #timer: NodeJS.Timeout | undefined
+  readonly #over = new AbortController()
   /** The process that we replace: a reload of the service has started us beside it. */
-  #replaced: number | undefined
+  #replaced: Promise<ProcessIdentity | null> | undefined
   /** Those who wait for an answer, the oldest first. */
   readonly #waiting: (() => void)[] = []
   #status = ''
@@ -56,7 +63,7 @@ export class ServiceManager {
     })
     helper.unref()
     this.#helper = helper
-    this.#replaced = MAINPID === undefined ? undefined : Number(MAINPID)
+    this.#replaced = MAINPID === undefined ? undefined : identityOf(Number(MAINPID))
     const limitMs = Number(WATCHDOG_USEC) / 1_000
     if (limitMs > 0) this.#timer = setInterval(() => this.#feed(), limitMs / FEEDS).unref()
   }
@@ -73,19 +80,8 @@ export class ServiceManager {
     this.says('leading')
     const before = this.#replaced
     this.#replaced = undefined
-    if (before === undefined) {
-      this.#ready()
-      return
-    }
-    void this.#tell('READY=1')
-    void this.#tell(`MAINPID=${process.pid}`).then(() => {
-      this.#log.info(`the service’s main process is this one now: pid ${before} exits`)
-      try {
-        process.kill(before, 'SIGTERM')
-      } catch {
-        // It has exited by itself.
-      }
-    })
+    this.#ready()
+    if (before !== undefined) void this.#replace(before)
   }
 
   /** Our lead is over; we may lead again. */
@@ -118,8 +114,19 @@ export class ServiceManager {
 
   /** The last thing: what was told is passed on after our end, too. */
   end(): void {
+    this.#over.abort()
     clearInterval(this.#timer)
     this.#helper?.stdin?.end()
+  }
+
+  async #replace(before: Promise<ProcessIdentity | null>): Promise<void> {
+    await this.#tell(`MAINPID=${process.pid}`)
+    const old = await before
+    if (!old) return
+    this.#log.info(`the service’s main process is this one now: pid ${old.pid} exits`)
+    // Right after the takeover it may take a SIGTERM for a part of that.
+    const over = this.#over.signal
+    while (!over.aborted && (await signalIdentity(old, 'SIGTERM'))) await sleep(AGAIN_MS, over)
   }
 
   #ready(): void {

@@ -170,7 +170,7 @@ async function systemctl({ isUsers }: WhichService, ...words: string[]): Promise
   } catch (error) {
     const [why] = messageOf(error).split('\n').slice(1).filter(Boolean)
     throw new AppError(`systemctl ${words.join(' ')}: ${why ?? messageOf(error)}`, {
-      hint: `the units are written; journalctl ${isUsers ? '--user-unit' : '--unit'} ${words.at(-1)} has more`,
+      hint: `journalctl ${isUsers ? '--user-unit' : '--unit'} ${words.at(-1)} has more`,
     })
   }
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { EXIT } from '../../base/errors.ts'
 import { unitCommand, unitText, unitWord } from './unit-words.ts'
 
 /** What the units of a data dir are written from. */
@@ -92,6 +93,8 @@ function runnerUnit(values: UnitValues): string {
       ['TimeoutStartSec', String(LONGEST_START_SECONDS)],
       ['Restart', 'on-failure'],
       ['RestartSec', '1'],
+      // What is misconfigured stays so.
+      ['RestartPreventExitStatus', String(EXIT.usage)],
       ['KillMode', 'mixed'],
       ['Delegate', 'yes'],
       ...mayNot(values, { families: 'AF_UNIX AF_INET AF_INET6 AF_NETLINK', calls: '@system-service @mount chroot' }),
@@ -105,7 +108,9 @@ function databaseUnit(values: UnitValues, cluster: string): string {
   return unitOf(values, {
     Unit: [
       ['Description', `archivebox-ts: the PostgreSQL of ${unitText(dataDir)}`],
-      ['StartLimitIntervalSec', '0'],
+      // After that a runner tries to start it.
+      ['StartLimitIntervalSec', '60'],
+      ['StartLimitBurst', '10'],
     ],
     Service: [
       ['Type', 'forking'],
