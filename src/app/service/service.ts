@@ -50,8 +50,7 @@ export async function serviceUnits(configured: Configured, which: WhichService):
   const dataDir = openDataDir(configured.dataDir, 'never')
   if (/\p{Cc}/u.test(dataDir))
     throw new UsageError(`a unit cannot name ${JSON.stringify(dataDir)}`, 'rename the folder')
-  if (!/^[\w.-]+$/.test(which.name))
-    throw new UsageError(`--name takes letters, digits, _, - and ., not "${which.name}"`)
+  refuseName(which)
   const source = sources.find(({ texts }) => own(texts, 'DATABASE_URL')?.trim())
   if (source?.name === 'command line' || source?.name === 'environment')
     throw new UsageError(
@@ -134,6 +133,7 @@ export async function installService(configured: Configured, which: WhichService
 
 /** Stops a service and removes its units, if we wrote them. What it has archived stays. */
 export async function removeService(which: WhichService): Promise<Omit<ServiceDone, 'isRoots'>> {
+  refuseName(which)
   const folder = folderOf(which)
   const found = filesOf(which.name).filter((file) => textOf(join(folder, file)) !== undefined)
   const foreign = found.find((file) => !isOurs(textOf(join(folder, file))!))
@@ -147,6 +147,11 @@ export async function removeService(which: WhichService): Promise<Omit<ServiceDo
   })
   if (isTold) await systemctl(which, 'daemon-reload')
   return { files, isTold }
+}
+
+function refuseName({ name }: WhichService): void {
+  if (/^[a-z\d][\w.-]*$/i.test(name)) return
+  throw new UsageError(`--name takes letters, digits, _, - and ., not "${name}"`)
 }
 
 function folderOf({ isUsers }: WhichService): string {

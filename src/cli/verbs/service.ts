@@ -11,7 +11,7 @@ export function registerService(root: Command, globals: () => Promise<GlobalOpti
     verb(service, name, description, examples)
       .option('--user', 'a service of your own, which ends when you log out unless you may linger')
       .option('--name <name>', 'its name, for more than one data dir', 'archivebox')
-  one('install', 'write the units, start them, and have them started at each boot; again after an upgrade', [
+  one('install', 'write the units, start them, and have them started at each boot', [
     'archivebox-ts service install',
   ]).action(async (options: ServiceOptions) => (await load()).serviceInstall(await globals(), options))
   one('show', 'print the units that install would write', ['archivebox-ts service show --user']).action(
