@@ -16,6 +16,7 @@ import { registerPlugin } from './verbs/plugin.ts'
 import { registerRun } from './verbs/run.ts'
 import { registerSchedule } from './verbs/schedule.ts'
 import { registerServer } from './verbs/server.ts'
+import { registerService } from './verbs/service.ts'
 import { registerTag } from './verbs/tag.ts'
 
 /** Parses the command line and runs one verb. */
@@ -119,6 +120,7 @@ export function commandTree(): Command {
     .option('--programs <dir>', 'the folder with the programs of its present version (default: found, or downloaded)')
     .action(async (options: object) => (await import('./commands/db.ts')).dbUpgrade(await globals(), options))
 
+  registerService(root, globals)
   registerMachine(root, globals, () => asked(false))
   registerConfig(root, () => asked(false))
   registerDoctor(root, () => asked(false))

@@ -9,7 +9,7 @@ let known: readonly string[] | undefined
  * group, then its host. A supervisor that restarts its program is there before and after: both runs share it.
  */
 export function startedUnder(): readonly string[] {
-  known ??= [...ancestors(), `cgroup:${textIn('/proc/self/cgroup').trim()}`, `host:${hostname()}`]
+  known ??= [...ancestors(), `cgroup:${controlGroup()}`, `host:${hostname()}`]
   return known
 }
 
@@ -25,4 +25,11 @@ function* ancestors(): Generator<string> {
 
 function ancestor(pid: number) {
   return hasProc && pid > 1 ? readProc(pid) : null
+}
+
+function controlGroup(): string {
+  // The commands of a systemd unit beside its main one are in a group below it.
+  return textIn('/proc/self/cgroup')
+    .trim()
+    .replaceAll(/\/\.control$/gm, '')
 }

@@ -108,6 +108,11 @@ export class Heartbeat {
     void this.beat()
   }
 
+  /** What keeps us from starting work; null: nothing. */
+  get blockedReason(): string | null {
+    return this.#blockedReason
+  }
+
   end(): void {
     this.#ended = true
     clearInterval(this.#timer)

@@ -57,6 +57,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     let why: Why
     try {
       why = await supervise(leader)
+      if (why !== 'superseded' && why !== 'lost') options.manager.stops()
     } finally {
       await shutDown(leader)
     }
@@ -76,6 +77,7 @@ async function supervise(leader: Leader): Promise<Why> {
   const { bell, context } = leader
   const { drain } = context.stop
   while (!drain.aborted) {
+    leader.manager.turns()
     try {
       const looked = round(leader)
       if (!(await untilLate(looked, SILENT_MS, drain))) break

@@ -1,4 +1,6 @@
 import { messageOf } from '../base/errors.ts'
+import { many } from '../base/words.ts'
+import { allPages } from '../db/counts.ts'
 import { CHANNELS, listen } from '../db/notifications.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { Scheduled } from '../workers/crawl/scheduled.ts'
@@ -14,6 +16,9 @@ import type { Heartbeat } from './heartbeat.ts'
 import { Liveness } from './liveness.ts'
 import type { LeadOptions } from './options.ts'
 import { oneAtATime, startSideJobs } from './side-jobs.ts'
+
+/** How often the service manager is told what we do. */
+const SELDOM_MS = 4_500
 
 /** The parts of a leader, and what it was given. */
 export type Leader = Parts & ReturnType<typeof jobsBeside>
@@ -60,7 +65,7 @@ function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat,
 
 /** The jobs beside the loop. `startJobs` starts them when it is first called. */
 function jobsBeside(parts: Parts) {
-  const { log, outage, heart, pool, reconciler, scheduled, upkeep, page, disk, liveness, inTurn } = parts
+  const { log, outage, heart, pool, reconciler, scheduled, upkeep, page, disk, liveness, inTurn, manager } = parts
   const jobs = {
     reconciling: () => inTurn(() => reconciler.whenDue()),
     'the archive’s page': () => inTurn(() => page.write(pool.busy > 0, false)),
@@ -68,6 +73,7 @@ function jobsBeside(parts: Parts) {
     upkeep: () => upkeep.whenDue(),
     'disk space': () => heart.isBlockedBy(disk.look() ?? troubleOf(pool)),
     'the liveness file': () => liveness.touch(),
+    ...(manager.isThere && { 'the service manager': seldom(async () => manager.says(await whatItDoes(parts))) }),
   }
   let end: (() => Promise<void>) | undefined
   const startJobs = () => {
@@ -77,4 +83,23 @@ function jobsBeside(parts: Parts) {
     })
   }
   return { startJobs, endJobs: async () => await end?.() }
+}
+
+/** Makes a job that works every few seconds only. */
+function seldom(work: () => Promise<void>): () => Promise<void> {
+  let notBefore = 0
+  return async () => {
+    if (performance.now() < notBefore) return
+    await work()
+    notBefore = performance.now() + SELDOM_MS
+  }
+}
+
+/** What a leader does, or what it waits for, in a line. */
+async function whatItDoes({ home, outage, heart }: Parts): Promise<string> {
+  if (outage.isOn) return 'waiting for the database, which is away'
+  const { started, queued } = (await allPages(home.db)).counts
+  const work = started > 0 ? `archiving ${many(started, 'page')}` : queued > 0 ? 'about to begin' : 'nothing to do'
+  const doing = queued > 0 ? `${work}, ${queued} queued` : work
+  return heart.blockedReason === null ? doing : `${doing}; waiting: ${heart.blockedReason}`
 }

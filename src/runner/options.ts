@@ -5,6 +5,7 @@ import type { Home } from '../db/home.ts'
 import type { WorkScope } from '../machines/scope.ts'
 import type { Containment } from '../processes/containment/containment.ts'
 import type { OutageMonitor } from './outage-monitor.ts'
+import type { ServiceManager } from './service-manager.ts'
 import type { Signals } from './signals.ts'
 
 export interface RunOptions {
@@ -46,6 +47,7 @@ export interface Run extends RunOptions {
   readonly bell: Bell
   readonly signals: Signals
   readonly outage: OutageMonitor
+  readonly manager: ServiceManager
 }
 
 /** The same, and how this leader contains its hooks. */

@@ -1,4 +1,5 @@
 import { Bell, untilLate } from '../base/abort.ts'
+import { ENVIRONMENT } from '../base/config.ts'
 import { EXIT } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { demote, isHandoffRequested, type Place } from '../db/runners.ts'
@@ -10,6 +11,7 @@ import type { Ended, Run, RunOptions, Why } from './options.ts'
 import { OutageMonitor } from './outage-monitor.ts'
 import { register } from './register.ts'
 import { FORCED_BOUND_MS, resign } from './resign.ts'
+import { ServiceManager } from './service-manager.ts'
 import { Signals } from './signals.ts'
 import { type Ready, standBy } from './stand-by.ts'
 import { throughOutages } from './through-outages.ts'
@@ -25,7 +27,10 @@ export async function run(options: RunOptions): Promise<Ended> {
   exitOnDefects(options.log)
   const bell = new Bell()
   const signals = new Signals(bell, options.log, boundsOf(options))
-  const here: Run = { ...options, bell, signals, outage: new OutageMonitor(options.home, options.log) }
+  const outage = new OutageMonitor(options.home, options.log)
+  // The service of a command that started us is not ours to speak for.
+  const manager = new ServiceManager(options.parentId === null ? ENVIRONMENT : {}, options.log)
+  const here: Run = { ...options, bell, signals, outage, manager }
   let code: number = EXIT.failed
   try {
     const why = await throughOutages(here, () => registered(here))
@@ -33,6 +38,7 @@ export async function run(options: RunOptions): Promise<Ended> {
     return { why, reason: why === 'drained' || why === 'forced' ? signals.stop.reason : undefined }
   } finally {
     await resign(options, code, signals.stop.force.aborted ? FORCED_BOUND_MS : undefined)
+    manager.end()
   }
 }
 
@@ -71,8 +77,10 @@ async function beforeLeading<T>(run: Run, step: Promise<T>): Promise<T | Unpromo
 async function leadOnce(run: Run, me: Place, { term, lock, prepared }: Ready): Promise<Why> {
   try {
     const { lead, containment } = await prepared
+    run.manager.leads()
     return await lead({ ...run, containment }, me, term)
   } finally {
+    run.manager.leadsNoMore()
     lock.release()
   }
 }

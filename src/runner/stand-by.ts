@@ -66,12 +66,13 @@ export async function standBy(run: Run, me: Place, candidacy: Candidacy): Promis
  * @returns our place in line at the gate; `succeeded` when our turn will not come, since a newer runner leads
  */
 async function ourTurn(
-  options: WaitOptions & Pick<Run, 'home'>,
+  options: WaitOptions & Pick<Run, 'home' | 'manager'>,
   me: Place,
   { reasons, ownerId }: Candidacy,
 ): Promise<Place | 'succeeded'> {
   if (reasons.length === 0) return me
-  const { home, stop } = options
+  const { home, stop, manager } = options
+  manager.standsBy()
   let hasPassed = false
   for (const name of reasons) {
     const silent = await waitWhile(REASONS[name], { home, me, ownerId }, options)

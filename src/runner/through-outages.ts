@@ -13,15 +13,17 @@ const LONGEST_PAUSE_MS = 5_000
  * does not exist.
  */
 export async function throughOutages(run: Run, work: () => Promise<Why>): Promise<WhyEnded> {
-  const { home, log, outage, signals } = run
+  const { home, log, outage, signals, manager } = run
   for (let tries = 1; ; tries += 1) {
     const begun = performance.now()
     try {
       const why = await work()
       if (why !== 'lost') return why
     } catch (error) {
-      if (isDatabaseAway(error)) outage.seen(error)
-      else if (isTransient(error)) log.warn(`${messageOf(error)}: trying again`)
+      if (isDatabaseAway(error)) {
+        outage.seen(error)
+        manager.says('waiting for the database, which is away')
+      } else if (isTransient(error)) log.warn(`${messageOf(error)}: trying again`)
       else throw unrecoverable(error, home.databaseUrl)
     }
     if (performance.now() - begun > LONGEST_PAUSE_MS) tries = 1

@@ -19,7 +19,7 @@ export interface WaitingHeartbeat {
  * Keeps reporting that a runner is alive and why it waits; notices when its row is closed or deleted, and that the
  * database is away. Without it a standby would wait beside a dead database, or for a row that nobody sees.
  */
-export function beatWhileWaiting({ id, home, log, signals, outage }: Run): WaitingHeartbeat {
+export function beatWhileWaiting({ id, home, log, signals, outage, manager }: Run): WaitingHeartbeat {
   const stop = signals.stop.part()
   const lost = new AbortController()
   let reason: string | null = null
@@ -48,6 +48,7 @@ export function beatWhileWaiting({ id, home, log, signals, outage }: Run): Waiti
   const waitsFor = (now: string | null) => {
     if (reason === now) return
     reason = now
+    if (now !== null) manager.says(now)
     void beat()
   }
   return { stop, lost: lost.signal, waitsFor, end }

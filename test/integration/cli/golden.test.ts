@@ -295,6 +295,13 @@ it('config', async () => {
   })
 })
 
+it('service', async () => {
+  await golden('service', async (typed) => {
+    // The database of this archive is known from the environment only.
+    await typed.once('service show', 'service install', 'service install --name ../up', 'service remove --user')
+  })
+})
+
 it('server', async () => {
   await golden('server', async (typed) => {
     await typed.once('server link', 'server link --json', 'server --listen 0.0.0.0:80', 'server --listen here')

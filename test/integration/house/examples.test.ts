@@ -22,6 +22,8 @@ const OTHER_CODES: Readonly<Record<string, number>> = {
   'archivebox-ts plugin install': 1, // Programs need the system's packages.
   'archivebox-ts db upgrade': 2, // For the embedded server only, which this data dir does not have.
   'archivebox-ts server link': 1, // No server runs.
+  'archivebox-ts service install': 2, // The service would not know the DATABASE_URL of the environment.
+  'archivebox-ts service show --user': 2,
   'archivebox-ts export --format wacz --tag news > news.wacz': 1, // No page has a WARC.
 }
 
