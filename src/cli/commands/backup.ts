@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { backup as writeBackup } from '../../app/backup/backup.ts'
+import { uuidv7 } from '../../base/ids.ts'
 import { sizeText } from '../../base/words.ts'
 import { asProcess, withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -9,11 +10,12 @@ import { pagesIn, untilStopped } from './restore.ts'
 /** `backup FILE`: writes all rows to one file, and beside it a list of the files that belong to them. */
 export async function backup(options: GlobalOptions, file: string): Promise<void> {
   await withHome(options, async (home, open) => {
-    await asProcess(home, 'cli', async () => {
+    const id = uuidv7()
+    const work = async () => {
       const fileNow = () => statSync(file, { throwIfNoEntry: false })?.ino
       const before = fileNow()
       const written = await untilStopped(
-        (signal) => writeBackup(open, file, { signal }),
+        (signal) => writeBackup(open, { file, processId: id, isScheduled: false }, { signal }),
         () => fileNow() === before,
       )
       const { record, personas } = written
@@ -22,6 +24,7 @@ export async function backup(options: GlobalOptions, file: string): Promise<void
       terminal.say(`  rsync -ar --ignore-missing-args --files-from=${file}.files ${home.dataDir}/ ELSEWHERE/`)
       if (personas.length > 0)
         terminal.say(`warning: the files include the logins of ${personas.join(', ')}; the backup itself has none`)
-    })
+    }
+    await asProcess(home, 'cli', work, id)
   })
 }

@@ -25,7 +25,7 @@ const DIFFERENT: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/(?<= {2})\d+ (s|min)(?= {3})/g, (found) => 'N s'.padEnd(found.length)],
   [/(?<=\b(in|for|pid \d+,) )\d+(\.\d+)? (s|min)\b/g, () => 'N s'],
   [/(?<=\bafter )\d+\.\d s\b/g, () => 'N s'],
-  [/"oldest_due_age_s":(null|[\d.]+)/g, () => '"oldest_due_age_s":N'],
+  [/(?<=_age_s":)(?:null|[\d.]+)/g, () => 'N'],
   [/(?<="heartbeat_age_s":|"rss_bytes":|"elapsed_s":)[\d.]+/g, () => 'N'],
   // Processes.
   [/(?<="pid":)\d+/g, () => 'N'],
