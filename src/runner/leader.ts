@@ -60,7 +60,8 @@ function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat,
 
 /** The jobs beside the loop. `startJobs` starts them when it is first called. */
 function jobsBeside(parts: Parts) {
-  const { log, outage, heart, pool, reconciler, scheduled, upkeep, page, disk, liveness, inTurn } = parts
+  const { log, outage, heart, pool, reconciler, scheduled, upkeep, page, disk, liveness, inTurn, context } = parts
+  const beside = Object.entries(parts.beside).map(([name, begin]) => [name, begin(context.stop.drain)] as const)
   const jobs = {
     reconciling: () => inTurn(() => reconciler.whenDue()),
     'the archive’s page': () => inTurn(() => page.write(pool.busy > 0, false)),
@@ -68,6 +69,7 @@ function jobsBeside(parts: Parts) {
     upkeep: () => upkeep.whenDue(),
     'disk space': () => heart.isBlockedBy(disk.look() ?? troubleOf(pool)),
     'the liveness file': () => liveness.touch(),
+    ...Object.fromEntries(beside),
   }
   let end: (() => Promise<void>) | undefined
   const startJobs = () => {

@@ -7,6 +7,12 @@ import type { Containment } from '../processes/containment/containment.ts'
 import type { OutageMonitor } from './outage-monitor.ts'
 import type { Signals } from './signals.ts'
 
+/**
+ * Something that a leader has beside its work: from its first round on it is looked after once a second, by what this
+ * returns, and never twice at once. It ends what it began once the lead drains.
+ */
+export type Beside = (drain: AbortSignal) => () => Promise<void>
+
 export interface RunOptions {
   /** The id of our row to be: connections carry it in their names from the start, so that a takeover can end them. */
   readonly id: string
@@ -39,6 +45,8 @@ export interface RunOptions {
   readonly maintenanceOnly: boolean
   /** Touched while the leader is well. */
   readonly livenessFile: string | undefined
+  /** By names for the log. */
+  readonly beside: Readonly<Record<string, Beside>>
 }
 
 /** The options of a runner, and the parts that it has from its start to its end. */

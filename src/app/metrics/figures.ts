@@ -24,7 +24,10 @@ export function prometheusText(figures: Figures): string {
 /** The figures of an archive: those of `status`, and what is kept of its history. None of them counts rows. */
 export async function archiveFigures(archive: Pick<Archive, 'home' | 'kind' | 'settings'>): Promise<Figures> {
   const { home, settings } = archive
-  const [facts, ended, lead] = await Promise.all([gather(archive), endedTotals(home.db), leading(home)])
+  // One after the other: a leader has few connections.
+  const facts = await gather(archive)
+  const ended = await endedTotals(home.db)
+  const lead = await leading(home)
   const plugins = new Set(crawlSettings(home.dataDir, settings).plugins.map(({ name }) => name))
   return {
     archivebox_up: 1,

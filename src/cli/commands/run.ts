@@ -1,3 +1,4 @@
+import { metricsEndpoint } from '../../app/metrics/endpoint.ts'
 import { databaseWaitMs } from '../../app/open/door.ts'
 import { queueRecords, wantedBy } from '../../app/records/queue-records.ts'
 import { sleep, untilLate } from '../../base/abort.ts'
@@ -11,6 +12,7 @@ import { Cues, startedByCommand } from '../cues.ts'
 import { many } from '../format.ts'
 import { openHome, refuseBelowRunner, runnerLog } from '../home.ts'
 import { LiveView } from '../live-view.ts'
+import { loopbackOf } from '../loopback.ts'
 import { sayWhatIsWrong } from '../machine-report.ts'
 import { sayMeanwhile } from '../meanwhile.ts'
 import { readInput } from '../records/input.ts'
@@ -29,8 +31,14 @@ export interface RunVerbOptions extends WorkOptions {
   readonly standby?: boolean
   readonly stay?: boolean
   readonly handoffGrace: string
+  readonly metrics?: string
 }
 
+const METRICS = {
+  example: '127.0.0.1:9464',
+  why: 'others could reach it there, and nobody has to log in',
+  hint: 'listen on 127.0.0.1, and have an exporter or a proxy of yours pass the metrics on',
+}
 const LEAVE_MS = 500
 /** An unresponsive database delays neither the closing report nor the exit for longer than this. */
 const TELL_MS = 2_000
@@ -49,6 +57,7 @@ const PAGE_ENDED = 'page'
 export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, input?: string): Promise<void> {
   terminal.json = options.json === true
   const work = workOptions(verb, input)
+  const metricsAt = verb.metrics === undefined ? undefined : loopbackOf('--metrics', verb.metrics, METRICS)
   heedNohup()
   if (!verb.daemon && startedByCommand() === null) stopWithWrapper()
   const wanted = input === undefined ? undefined : wantedBy((await readInput([input], 'record')).lines)
@@ -100,6 +109,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
       handoffGraceMs: graceMs(verb.handoffGrace),
       scope,
       crawlId: scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined,
+      beside: { ...(metricsAt && { metrics: metricsEndpoint(open, metricsAt, log) }) },
       ...work,
     })
     // A command that started us for one crawl learns this from its pages. Looking costs as much as a takeover: later.

@@ -33,6 +33,10 @@ export function registerRun(root: Command, asked: Asking): void {
         .default([], 'none'),
     )
     .option('--liveness-file <file>', 'touch this file while all is well; remove it on exit')
+    .option(
+      '--metrics <host:port>',
+      'metrics for Prometheus at /metrics, while this runner leads; of this machine only',
+    )
     .option('--maintenance-only', 'end and requeue what earlier runners left behind, then exit')
     .option('--daemon', 'log lines only, never a live view')
     .action(async (input: string | undefined, options: RunVerbOptions) => {
