@@ -285,6 +285,12 @@ export const SETTINGS = {
     by: 'machine',
     means: 'the folder of these backups: better on another disk than the database',
   }),
+  BACKUP_CHECK: setting(oneOf('restore', 'read'), 'restore', {
+    by: 'machine',
+    means:
+      'how each of them is checked: restored into a database that is removed again, where there is room, or only ' +
+      'read from end to end',
+  }),
   BACKUP_KEEP: setting(whole(1, 10_000), 7, {
     by: 'machine',
     means: 'how many of them are kept; older ones are deleted',

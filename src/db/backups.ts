@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
+import { IS_LIVE } from './processes.ts'
 
 // The table `backup`: backups and attempts at them. A file is one of ours only as long as its row says so.
 
@@ -82,4 +83,26 @@ export async function knownBackups(db: Database): Promise<BackupsKnown> {
   const last = rows.find(({ status }) => status === 'succeeded') ?? null
   const failed = rows.find(({ status }) => status === 'failed') ?? null
   return { last, failed: failed && (!last || failed.begun_at > last.begun_at) ? failed : null }
+}
+
+/** What is recorded of a data dir's backups that have ended, the newest first. */
+export async function endedBackups({ db, dataDirId }: Home): Promise<BackupRow[]> {
+  const { rows } = await sql<BackupRow>`
+    select ${COLUMNS} from backup where data_dir_id = ${dataDirId} and status in ('succeeded', 'failed')
+    order by begun_at desc`.execute(db)
+  return rows
+}
+
+/**
+ * Backups of a data dir whose process is gone: it was killed. They become failed ones.
+ * @param ownId of the process that asks, which makes none now
+ */
+export async function failKilledBackups({ db, dataDirId }: Home, ownId: string, why: string): Promise<BackupRow[]> {
+  const { rows } = await sql<BackupRow>`
+    update backup set status = 'failed', ended_at = now(), why = ${why}
+    where data_dir_id = ${dataDirId} and status = 'running'
+      and (process_id = ${ownId} or not exists (
+        select from process where process.id = backup.process_id and ${IS_LIVE}))
+    returning ${COLUMNS}`.execute(db)
+  return rows
 }

@@ -60,8 +60,11 @@ function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat,
 
 /** The jobs beside the loop. `startJobs` starts them when it is first called. */
 function jobsBeside(parts: Parts) {
-  const { log, outage, heart, pool, reconciler, scheduled, upkeep, page, disk, liveness, inTurn, context } = parts
-  const beside = Object.entries(parts.beside).map(([name, begin]) => [name, begin(context.stop.drain)] as const)
+  const { log, bell, context, outage, heart, pool, inTurn } = parts
+  const { reconciler, scheduled, upkeep, page, disk, liveness } = parts
+  const ended = new AbortController()
+  const over = AbortSignal.any([context.stop.drain, ended.signal])
+  const beside = Object.entries(parts.beside).map(([name, begin]) => ({ name, job: begin(over, () => bell.wake()) }))
   const jobs = {
     reconciling: () => inTurn(() => reconciler.whenDue()),
     'the archive’s page': () => inTurn(() => page.write(pool.busy > 0, false)),
@@ -69,7 +72,7 @@ function jobsBeside(parts: Parts) {
     upkeep: () => upkeep.whenDue(),
     'disk space': () => heart.isBlockedBy(disk.look() ?? troubleOf(pool)),
     'the liveness file': () => liveness.touch(),
-    ...Object.fromEntries(beside),
+    ...Object.fromEntries(beside.map(({ name, job }) => [name, () => job.whenDue()])),
   }
   let end: (() => Promise<void>) | undefined
   const startJobs = () => {
@@ -78,5 +81,9 @@ function jobsBeside(parts: Parts) {
       else log.warn(`${name}: ${messageOf(error)}; trying again`)
     })
   }
-  return { startJobs, endJobs: async () => await end?.() }
+  const endJobs = async () => {
+    ended.abort()
+    await end?.()
+  }
+  return { startJobs, endJobs, isBusyBeside: () => beside.some(({ job }) => job.isBusy) }
 }

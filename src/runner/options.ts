@@ -8,10 +8,17 @@ import type { OutageMonitor } from './outage-monitor.ts'
 import type { Signals } from './signals.ts'
 
 /**
- * Something that a leader has beside its work: from its first round on it is looked after once a second, by what this
- * returns, and never twice at once. It ends what it began once the lead drains.
+ * Begins what a leader has beside its work. It ends what it has begun when `over` aborts: the lead drains, or ends.
+ * @param wake makes the leader look again whether it is idle
  */
-export type Beside = (drain: AbortSignal) => () => Promise<void>
+export type Beside = (over: AbortSignal, wake: () => void) => BesideJob
+
+export interface BesideJob {
+  /** Called once a second from the first round on, and never twice at once. */
+  whenDue(): Promise<void>
+  /** It is at something for which a leader that exits when it is idle waits. */
+  readonly isBusy: boolean
+}
 
 export interface RunOptions {
   /** The id of our row to be: connections carry it in their names from the start, so that a takeover can end them. */

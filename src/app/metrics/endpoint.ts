@@ -34,20 +34,21 @@ export function metricsEndpoint(archive: Pick<Archive, 'home' | 'kind' | 'settin
       throw error
     })
   }
-  return (drain) => {
+  return (over) => {
     let server: Server | undefined
-    drain.addEventListener('abort', () => {
+    over.addEventListener('abort', () => {
       server?.close()
       server?.closeAllConnections()
     })
-    return async () => {
-      if (server?.listening || drain.aborted) return
+    const whenDue = async () => {
+      if (server?.listening || over.aborted) return
       server = createServer(SLOW, (request, response) => void answer(request, response, figures))
       server.maxConnections = CONNECTIONS
       await listening(server, at)
-      if (drain.aborted) server.close()
+      if (over.aborted) server.close()
       else log.info(`metrics at http://${shownHost(at.host)}:${(server.address() as AddressInfo).port}/metrics`)
     }
+    return { whenDue, isBusy: false }
   }
 }
 

@@ -1,3 +1,4 @@
+import { scheduledBackups } from '../../app/backup/schedule.ts'
 import { metricsEndpoint } from '../../app/metrics/endpoint.ts'
 import { databaseWaitMs } from '../../app/open/door.ts'
 import { queueRecords, wantedBy } from '../../app/records/queue-records.ts'
@@ -22,6 +23,7 @@ import { RunTally } from '../run-tally.ts'
 import { runnerConnection } from '../runner-connection.ts'
 import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
+import { spawnBackup } from '../spawn-backup.ts'
 import { heedNohup, stopWithWrapper } from '../stop-with-wrapper.ts'
 import { logLevel, printJson, terminal, terminalSink } from '../terminal.ts'
 
@@ -109,7 +111,10 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
       handoffGraceMs: graceMs(verb.handoffGrace),
       scope,
       crawlId: scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined,
-      beside: { ...(metricsAt && { metrics: metricsEndpoint(open, metricsAt, log) }) },
+      beside: {
+        backups: scheduledBackups(open, id, (backup) => spawnBackup(options, id, backup), log),
+        ...(metricsAt && { metrics: metricsEndpoint(open, metricsAt, log) }),
+      },
       ...work,
     })
     // A command that started us for one crawl learns this from its pages. Looking costs as much as a takeover: later.

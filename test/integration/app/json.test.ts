@@ -67,7 +67,7 @@ const ASKED: Readonly<Record<string, Ask>> = {
   'db status --json': async (_archive, configured) => [await databaseStatus(configured, {})],
   'backup --json FILE': async (archive, _configured, { dataDir }) => {
     const { signal } = new AbortController()
-    const input = { file: join(dataDir, 'rows.zst'), processId: randomUUID(), isScheduled: false }
+    const input = { file: join(dataDir, 'rows.zst'), processId: randomUUID() }
     return [(await backup(archive, input, { signal })).record]
   },
   'schedule pause --json ID': async (archive, _configured, home) => {

@@ -433,6 +433,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/backups.ts endBackup': () => backups.endBackup(db, { id: worker, size: 1, sha256: 'x', checked: 'read' }),
   'db/backups.ts failBackup': () => backups.failBackup(db, worker, 'x'),
   'db/backups.ts forgetBackups': () => backups.forgetBackups(db, [worker]),
+  'db/backups.ts endedBackups': () => backups.endedBackups(home),
+  'db/backups.ts failKilledBackups': () => backups.failKilledBackups(home, worker, 'x'),
   'db/backups.ts knownBackups': () => backups.knownBackups(db),
   'db/counts.ts endedTotals': () => endedTotals(db),
   'db/archived-pages.ts latestEnds': () => archived.latestEnds(db, 10),
