@@ -96,6 +96,11 @@ export const SETTINGS = {
     by: 'machine',
     means: 'the least severe messages to show',
   }),
+  LOG_FORMAT: setting(oneOf('text', 'json'), 'text', {
+    option: 'run --log-format',
+    by: 'machine',
+    means: '`json`: `run` and `server` log one object a line, with events of stable names',
+  }),
   NO_COLOR: setting(text, undefined, {
     option: '--no-color',
     standardIs: 'colours on a terminal',

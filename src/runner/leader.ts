@@ -78,7 +78,7 @@ function jobsBeside(parts: Parts) {
   const startJobs = () => {
     end ??= startSideJobs(jobs, (name, error) => {
       if (isDatabaseAway(error)) outage.seen(error)
-      else log.warn(`${name}: ${messageOf(error)}; trying again`)
+      else log.warn(`${name}: ${messageOf(error)}; trying again`, { event: 'job.failed', job: name })
     })
   }
   const endJobs = async () => {

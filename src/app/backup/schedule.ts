@@ -42,10 +42,10 @@ export function scheduledBackups(
     const { failed } = await knownBackups(home.db)
     if (failed?.id !== id) {
       await keepNewest(home, most)
-      return log.info(`made a backup: ${file}`)
+      return log.info(`made a backup: ${file}`, { event: 'backup.made', file })
     }
     await removeRemains({ file, is_scheduled: true })
-    log.error(`the backup failed: ${failed.why}`)
+    log.error(`the backup failed: ${failed.why}`, { event: 'backup.failed', why: failed.why })
   }
 
   return (over, wake) => {

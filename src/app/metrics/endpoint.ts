@@ -46,7 +46,10 @@ export function metricsEndpoint(archive: Pick<Archive, 'home' | 'kind' | 'settin
       server.maxConnections = CONNECTIONS
       await listening(server, at)
       if (over.aborted) server.close()
-      else log.info(`metrics at http://${shownHost(at.host)}:${(server.address() as AddressInfo).port}/metrics`)
+      else {
+        const url = `http://${shownHost(at.host)}:${(server.address() as AddressInfo).port}/metrics`
+        log.info(`metrics at ${url}`, { event: 'metrics.listen', url })
+      }
     }
     return { whenDue, isBusy: false }
   }

@@ -34,6 +34,7 @@ export interface RunVerbOptions extends WorkOptions {
   readonly stay?: boolean
   readonly handoffGrace: string
   readonly metrics?: string
+  readonly logFormat?: 'text' | 'json'
 }
 
 const METRICS = {
@@ -57,7 +58,7 @@ const PAGE_ENDED = 'page'
  * @param input `-`: queue the records on stdin, work on those, and exit
  */
 export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, input?: string): Promise<void> {
-  terminal.json = options.json === true
+  terminal.json = options.json === true || (verb.logFormat ?? options.settings.config.LOG_FORMAT) === 'json'
   const work = workOptions(verb, input)
   const metricsAt = verb.metrics === undefined ? undefined : loopbackOf('--metrics', verb.metrics, METRICS)
   heedNohup()
@@ -133,7 +134,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
       forced: 'stopped',
     }[why]
     const parts = [reason === undefined ? end : `${end} (${reason})`, tally.text()]
-    log.info(parts.filter(Boolean).join('; '))
+    log.info(parts.filter(Boolean).join('; '), { event: 'runner.ended', why, cause: reason ?? null })
     // The newer runner waits for this process to end: what an orderly close would release belongs to it by now.
     if (why === 'superseded') process.exit()
     const told = async () => {

@@ -42,7 +42,7 @@ export async function serverVerb(
   verb: ServerVerbOptions,
   settingsNow: () => Promise<Asked>,
 ): Promise<void> {
-  terminal.json = options.json === true
+  terminal.json = options.json === true || options.settings.config.LOG_FORMAT === 'json'
   const listen = loopbackOf('--listen', verb.listen, LISTEN)
   refuseUrls(options.settings.config)
   heedNohup()

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { described } from '../../base/config.ts'
 import { uuidv7 } from '../../base/ids.ts'
 import type { RunVerbOptions } from '../commands/run.ts'
 import type { Asking } from '../settings.ts'
@@ -33,6 +34,7 @@ export function registerRun(root: Command, asked: Asking): void {
         .default([], 'none'),
     )
     .option('--liveness-file <file>', 'touch this file while all is well; remove it on exit')
+    .addOption(new Option('--log-format <format>', described('LOG_FORMAT')).choices(['text', 'json']))
     .option(
       '--metrics <host:port>',
       'metrics for Prometheus at /metrics, while this runner leads; of this machine only',

@@ -52,6 +52,7 @@ describe('doctor', () => {
         'secrets',
         'database',
         'clock',
+        'backup',
         'processes',
         'memory',
         '/dev/shm',
