@@ -30,7 +30,7 @@ export interface LogLine {
   readonly role: string
   readonly text: string
   readonly ids?: LineIds
-  /** What happened, for programs; a note when not given. */
+  /** What happened, for programs; without it the line is a note, or the end of a page. */
   readonly happened?: Happened
   /** Set when the line reports the end of a page. */
   readonly page?: PageEnd
@@ -70,8 +70,7 @@ export class Log {
     const { url, title, cause } = page
     const masked = (text: string | null) => text && withoutUrlSecrets(text)
     const said = { ...page, url: withoutUrlSecrets(url), title: masked(title), cause: masked(cause) }
-    const happened = { event: 'page.ended', ...said } as const
-    this.#sink({ level: 'info', role: this.#role, text: endText(page), ids: this.#ids, happened, page: said })
+    this.#sink({ level: 'info', role: this.#role, text: endText(page), ids: this.#ids, page: said })
   }
   /** Passes on a line of another process. */
   relay(line: LogLine): void {

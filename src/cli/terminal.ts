@@ -110,8 +110,8 @@ export function terminalSink(level: Level): Sink {
 }
 
 /** docs/events.md */
-function asJson({ level, role, text, ids, happened }: LogLine): string {
-  const { event = 'note', ...fields } = happened ?? {}
+function asJson({ level, role, text, ids, happened, page }: LogLine): string {
+  const { event, ...fields } = happened ?? (page ? { event: 'page.ended', ...page } : { event: 'note' })
   return JSON.stringify({ time: new Date().toISOString(), level, event, role, message: text, ...ids, ...fields })
 }
 
