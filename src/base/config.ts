@@ -12,6 +12,7 @@ import {
   paths,
   personaName,
   size,
+  span,
   text,
   tokenText,
   whole,
@@ -94,6 +95,11 @@ export const SETTINGS = {
     option: '-q, -v',
     by: 'machine',
     means: 'the least severe messages to show',
+  }),
+  LOG_FORMAT: setting(oneOf('text', 'json'), 'text', {
+    option: 'run --log-format',
+    by: 'machine',
+    means: '`json`: `run` and `server` log one object a line, with events of stable names',
   }),
   NO_COLOR: setting(text, undefined, {
     option: '--no-color',
@@ -273,6 +279,26 @@ export const SETTINGS = {
   HISTORY_DAYS: setting(whole(0, 100_000), 30, {
     by: 'machine',
     means: 'how long ended processes and the log of transitions are kept; 0: for ever',
+  }),
+  BACKUP_EVERY: setting(span, undefined, {
+    standardIs: 'never',
+    by: 'machine',
+    means: 'how often the runner that leads makes a backup of all rows; one that is made by hand counts, too',
+  }),
+  BACKUP_DIR: setting(absolutePath, undefined, {
+    standardIs: '`backups` in the data dir',
+    by: 'machine',
+    means: 'the folder of these backups: better on another disk than the database',
+  }),
+  BACKUP_CHECK: setting(oneOf('restore', 'read'), 'restore', {
+    by: 'machine',
+    means:
+      'how each of them is checked: restored into a database that is removed again, where there is room, or only ' +
+      'read from end to end',
+  }),
+  BACKUP_KEEP: setting(whole(1, 10_000), 7, {
+    by: 'machine',
+    means: 'how many of them are kept; older ones are deleted',
   }),
   PUBLIC_URL: setting(origin, undefined, {
     standardIs: '`http://abx-<8 digits>.localhost` and the port',

@@ -89,6 +89,27 @@ export function amount(unit: string, high = Number.POSITIVE_INFINITY): Kind<numb
   }
 }
 
+/** A time span, in seconds: `hour`, `day` and `week`, or `90m`, `12h`, `7d`, `2w`. */
+export const span: Kind<number> = {
+  takes: 'hour, day, week, or a time such as 90m, 12h, 7d or 2w',
+  read: (given) => {
+    const words = given.trim().toLowerCase()
+    const [, count, unit] = /^(\d{1,4})([mhdw])$/.exec(words) ?? SPANS.get(words) ?? []
+    return unit === undefined || Number(count) === 0 ? undefined : Number(count) * UNIT_SECONDS.get(unit)!
+  },
+}
+const SPANS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['hour', ['hour', '1', 'h']],
+  ['day', ['day', '1', 'd']],
+  ['week', ['week', '1', 'w']],
+])
+const UNIT_SECONDS: ReadonlyMap<string, number> = new Map([
+  ['m', 60],
+  ['h', 3_600],
+  ['d', 86_400],
+  ['w', 604_800],
+])
+
 /** A whole number. */
 export function whole(low = Number.NEGATIVE_INFINITY, high = Number.POSITIVE_INFINITY): Kind<number> {
   const takes = `a whole number${range(low, high)}`

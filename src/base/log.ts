@@ -1,5 +1,6 @@
 import { appendFileSync, mkdirSync, renameSync, rmdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { Happened } from './log-events.ts'
 import { shortProcess } from './log-lines.ts'
 import { withoutUrlSecrets } from './url-secrets.ts'
 
@@ -29,6 +30,8 @@ export interface LogLine {
   readonly role: string
   readonly text: string
   readonly ids?: LineIds
+  /** What happened, for programs; without it the line is a note, or the end of a page. */
+  readonly happened?: Happened
   /** Set when the line reports the end of a page. */
   readonly page?: PageEnd
 }
@@ -50,17 +53,17 @@ export class Log {
   about(ids: LineIds): Log {
     return new Log(this.#role, this.#sink, { ...this.#ids, ...ids })
   }
-  debug(text: string): void {
-    this.#say('debug', text)
+  debug(text: string, happened?: Happened): void {
+    this.#say('debug', text, happened)
   }
-  info(text: string): void {
-    this.#say('info', text)
+  info(text: string, happened?: Happened): void {
+    this.#say('info', text, happened)
   }
-  warn(text: string): void {
-    this.#say('warn', text)
+  warn(text: string, happened?: Happened): void {
+    this.#say('warn', text, happened)
   }
-  error(text: string): void {
-    this.#say('error', text)
+  error(text: string, happened?: Happened): void {
+    this.#say('error', text, happened)
   }
   /** Reports the end of a page. */
   ended(page: PageEnd): void {
@@ -73,8 +76,9 @@ export class Log {
   relay(line: LogLine): void {
     this.#sink(line)
   }
-  #say(level: Level, text: string): void {
-    this.#sink({ level, role: this.#role, text: withoutUrlSecrets(text), ids: this.#ids })
+  #say(level: Level, text: string, happened?: Happened): void {
+    const line = { level, role: this.#role, text: withoutUrlSecrets(text), ids: this.#ids }
+    this.#sink(happened ? { ...line, happened } : line)
   }
 }
 

@@ -13,5 +13,8 @@ const PATIENCE_MS = 1_000
 export async function sayWhatIsWrong(asked: Asked, log: Log): Promise<void> {
   const found = await examine(asked, [...MACHINE_CHECKS, QUICK_PLUGINS_CHECK], quietMs(PATIENCE_MS))
   for (const { name, status, message, command } of found)
-    if (status !== 'green') log.warn(oneLine(`${name}: ${message}${command === undefined ? '' : ` -> ${command}`}`))
+    if (status !== 'green')
+      log.warn(oneLine(`${name}: ${message}${command === undefined ? '' : ` -> ${command}`}`), {
+        ...{ event: 'machine.lacks', check: name },
+      })
 }

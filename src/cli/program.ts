@@ -50,8 +50,10 @@ export function commandTree(): Command {
   verb(root, 'status', 'who leads, what runs, what is queued, what failed', [
     'archivebox-ts status',
     'archivebox-ts status --json',
+    'archivebox-ts status --prometheus',
   ])
     .option('--watch', 'keep it up to date, on the whole terminal; q quits')
+    .option('--prometheus', 'as metrics for Prometheus; see docs/metrics.md')
     .action(async (options: object) => (await import('./commands/status.ts')).status(await globals(), options))
 
   registerRecordVerbs(root, globals, () => asked(false))

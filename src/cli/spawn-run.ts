@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { asset } from '../base/package-root.ts'
 import { FRUGAL_ENV } from '../base/start/frugal.ts'
@@ -11,20 +11,31 @@ import type { GlobalOptions } from './options.ts'
  * @param commandId the command's row
  */
 export function spawnRun(
-  { dataDir, json, databaseUrlGiven, waitDb }: GlobalOptions,
+  options: GlobalOptions,
   commandId: string,
   args: readonly string[],
   stderr: 'pipe' | 'inherit',
 ): ChildProcess {
-  // Passed on whole: the runner reads its settings from it.
+  const json = options.json ? ['--json'] : []
+  const stdio = ['ignore', 'ignore', stderr, 'ipc'] as const
+  return spawnVerb(options, ['run', ...args, ...json], { [PARENT_ENV]: commandId }, [...stdio])
+}
+
+/** Starts a verb of this program, on the same data dir and database. */
+export function spawnVerb(
+  { dataDir, databaseUrlGiven, waitDb }: GlobalOptions,
+  words: readonly string[],
+  more: Readonly<Record<string, string>>,
+  stdio: SpawnOptions['stdio'],
+): ChildProcess {
+  // Passed on whole: it reads its settings from it.
   const env = {
     ...FRUGAL_ENV,
     ...process.env,
     DATA_DIR: resolve(dataDir),
-    [PARENT_ENV]: commandId,
     ...(databaseUrlGiven ? { DATABASE_URL: databaseUrlGiven } : {}),
     ...(waitDb === undefined ? {} : { WAIT_DB: waitDb }),
+    ...more,
   }
-  const all = [asset('main.js', 'main.ts'), 'run', ...args, ...(json ? ['--json'] : [])]
-  return spawn(process.execPath, all, { env, stdio: ['ignore', 'ignore', stderr, 'ipc'] })
+  return spawn(process.execPath, [asset('main.js', 'main.ts'), ...words], { env, stdio })
 }

@@ -46,7 +46,10 @@ export function registerTakingOut(root: Command, globals: () => Promise<GlobalOp
     'rsync -ar --ignore-missing-args --files-from=rows.zst.files data/ elsewhere/',
   ])
     .argument('<file>')
-    .action(async (file: string) => (await import('./commands/backup.ts')).backup(await globals(), file))
+    .option('--check', 'afterwards restore it, where there is room, into a database that is removed again')
+    .action(async (file: string, options: { check?: boolean }) =>
+      (await import('./commands/backup.ts')).backup(await globals(), file, options),
+    )
 
   verb(root, 'restore', 'read the rows of a backup into an empty data dir or database', [
     'archivebox-ts restore --data-dir elsewhere rows.zst',

@@ -38,9 +38,7 @@ class Terminal {
 
   /** Prints a log line. */
   log(line: LogLine): void {
-    const { level, role, text, ids, page } = line
-    const time = new Date().toISOString()
-    this.#write(this.json ? JSON.stringify({ time, level, role, message: text, ...ids, ...page }) : format(line))
+    this.#write(this.json ? asJson(line) : format(line))
   }
 
   #write(said: string): void {
@@ -109,6 +107,12 @@ export function logLevel(options: GlobalOptions): Level {
 /** Log lines for a person who watches. */
 export function terminalSink(level: Level): Sink {
   return atLeast(level, (line) => terminal.log(line))
+}
+
+/** docs/events.md */
+function asJson({ level, role, text, ids, happened, page }: LogLine): string {
+  const { event, ...fields } = happened ?? (page ? { event: 'page.ended', ...page } : { event: 'note' })
+  return JSON.stringify({ time: new Date().toISOString(), level, event, role, message: text, ...ids, ...fields })
 }
 
 function format({ level, role, text: said, page }: LogLine): string {

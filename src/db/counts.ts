@@ -23,12 +23,38 @@ export async function rowCounts(
   return new Map(rows.map(({ status, rows, bytes }) => [status, { rows, bytes }]))
 }
 
-/** How long the hooks of each plugin took, in seconds, for the stored results. */
-export async function hookSeconds(db: Database): Promise<{ readonly plugin: string; readonly seconds: number }[]> {
-  const { rows } = await sql<{ plugin: string; seconds: number }>`
-    select outcome as plugin, sum(hook_ms)::float8 / 1000 as seconds
-    from row_count where model = 'archive_result' group by outcome order by outcome`.execute(db)
+/** What has ended in all, whatever was deleted since: pages of an outcome, or hooks of a plugin. */
+export interface Ended {
+  readonly model: 'snapshot' | 'archive_result'
+  /** The outcome, or the plugin. */
+  readonly kind: string
+  readonly ended: number
+  /** How long these took, in seconds; 0 for pages. */
+  readonly seconds: number
+}
+
+/** Sums that only grow, including what is not added up yet. */
+export async function endedTotals(db: Database): Promise<Ended[]> {
+  const { rows } = await sql<Ended>`
+    select model, kind, sum(ended) as ended, sum(ms)::float8 / 1000 as seconds
+    from (select model, kind, ended, ms from ended_total union all ${endedIn(sql`row_change`, sql`xmin`)}) each_part
+    where kind <> '' group by model, kind order by model, kind`.execute(db)
   return rows
+}
+
+/**
+ * What ended by these changes. Those of one transaction count together: one that gives an ended row another size or
+ * status has ended nothing, and one that deletes rows takes nothing back.
+ */
+function endedIn(changes: RawBuilder<unknown>, transaction: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    select model, outcome as kind, sum(ended)::bigint as ended, sum(ms)::bigint as ms
+    from (
+      select model, outcome, sum(rows) as ended, greatest(0, sum(hook_ms)) as ms from ${changes}
+      where model = 'archive_result' or model = 'snapshot' and status = 'sealed'
+      group by ${transaction}::text, model, outcome having sum(rows) > 0
+    ) each_transaction
+    group by model, outcome`
 }
 
 /** The pages of a crawl by status, sealed ones by outcome. */
@@ -119,13 +145,16 @@ async function addUpSome(tx: Database): Promise<number> {
   const { rows } = await sql<{ taken: number; emptied: string[]; unused: string[] }>`
     with taken as (
       delete from row_change where ctid = any(array(select ctid from row_change limit ${sql.lit(BATCH)}))
-      returning model, crawl_id, status, outcome, rows, bytes, host, hook_ms
+      returning model, crawl_id, status, outcome, rows, bytes, host, hook_ms, xmin as changed_by
     ), totals as (
-      insert into row_total as t (model, status, outcome, rows, bytes, hook_ms)
-      select model, status, outcome, sum(rows), sum(bytes), sum(hook_ms) from taken group by model, status, outcome
-      on conflict (model, status, outcome) do update set rows = t.rows + excluded.rows,
-        bytes = t.bytes + excluded.bytes, hook_ms = t.hook_ms + excluded.hook_ms
+      insert into row_total as t (model, status, outcome, rows, bytes)
+      select model, status, outcome, sum(rows), sum(bytes) from taken group by model, status, outcome
+      on conflict (model, status, outcome)
+        do update set rows = t.rows + excluded.rows, bytes = t.bytes + excluded.bytes
       returning model, status, rows
+    ), ended as (
+      insert into ended_total as t (model, kind, ended, ms) ${endedIn(sql`taken`, sql`changed_by`)}
+      on conflict (model, kind) do update set ended = t.ended + excluded.ended, ms = t.ms + excluded.ms
     ), of_crawls as (
       insert into crawl_total as t (crawl_id, status, outcome, pages, bytes)
       select crawl_id, status, outcome, sum(rows), sum(bytes) from taken where crawl_id is not null

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
+import { TRUST_MS } from './heartbeats.ts'
 import type { Home } from './home.ts'
 
 // The table `lead`: who led, and from when until when. The schema keeps it (migration 0041), whoever changes a runner.
@@ -27,6 +28,31 @@ export async function latestLeads({ db, dataDirId }: Home, most: number): Promis
       l.is_lost, l.gap_ms, l.leaderless_ms
     from lead l where l.data_dir_id = ${dataDirId} order by l.term desc limit ${most}`.execute(db)
   return rows
+}
+
+/** How often somebody began to lead, and how long nobody did, in ms. */
+export interface Leading {
+  /** The times, takeovers among them. */
+  readonly leads: number
+  /** The sum until the last of these. */
+  readonly leaderlessMs: number
+  /** How long nobody has led now; 0: somebody leads. One that is silent for longer than its trust lasts does not. */
+  readonly missingMs: number
+}
+
+/** Undefined: nobody has led yet. */
+export async function leading({ db, dataDirId }: Home): Promise<Leading | undefined> {
+  const { rows } = await sql<Leading>`
+    with last as (select * from lead where data_dir_id = ${dataDirId} order by term desc limit 1),
+    over as (
+      select last.*, case when ended_at is not null then ended_at
+        when heard < now() - make_interval(secs => ${TRUST_MS / 1_000}) then heard else now() end as until
+      from last, lateral (
+        select greatest(began_at, (select heartbeat_at from process where id = last.process_id)) as heard) h
+    )
+    select term as leads, leaderless_ms as "leaderlessMs",
+      greatest(0, extract(epoch from now() - until) * 1000)::float8 as "missingMs" from over`.execute(db)
+  return rows[0]
 }
 
 /** Deletes leads that ended more than `days` ago, except the last one of each data dir, which has the sums. */

@@ -285,8 +285,6 @@ interface RowCountView {
   outcome: string
   rows: Big
   bytes: Big
-  /** Of results: how long their hooks took. */
-  hook_ms: Big
 }
 
 interface CrawlPagesView {

@@ -57,6 +57,8 @@ export interface Due {
   readonly pages: number
   /** For how long the first page has been due; null: none is. */
   readonly oldestSeconds: number | null
+  /** The same of crawls. */
+  readonly oldestCrawlSeconds: number | null
   /** Pages that wait for their next attempt. */
   readonly waiting: number
   /** How many of those were begun before. */
@@ -81,6 +83,8 @@ export async function dueNow(db: Database): Promise<Due> {
     )
     select (select count(*) from crawl where ${OPEN} and retry_at <= now()) as crawls,
            (select coalesce(sum(rows), 0) from row_count where model = 'snapshot' and ${OPEN}) - later as pages,
+           extract(epoch from now() - (select min(retry_at) from crawl where ${OPEN} and retry_at <= now()))::float8
+             as "oldestCrawlSeconds",
            extract(epoch from now() - first)::float8 as "oldestSeconds", waiting, begun as "waitingBegun"
     from looked`.execute(db)
   return rows[0]!

@@ -8,7 +8,7 @@ import type { Log } from '../base/log.ts'
 export function exitOnDefects(log: Log): void {
   const leave = (error: unknown) => {
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    log.error(`a defect of archivebox-ts, exiting at once: ${what}`)
+    log.error(`a defect of archivebox-ts, exiting at once: ${what}`, { event: 'runner.defect' })
     process.exit(EXIT.defect)
   }
   process.on('uncaughtException', leave)

@@ -21,8 +21,8 @@ export class DiskMonitor {
   /** Why no page may be started; undefined: there is space. */
   look(): string | undefined {
     const why = lacksSpace(this.#dataDir, this.#floor)
-    if (why && !this.#lacking) this.#log.warn(why)
-    if (!why && this.#lacking) this.#log.info('there is space on the disk again')
+    if (why && !this.#lacking) this.#log.warn(why, { event: 'disk.full' })
+    if (!why && this.#lacking) this.#log.info('there is space on the disk again', { event: 'disk.free' })
     this.#lacking = why !== undefined
     return why
   }

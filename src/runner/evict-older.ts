@@ -59,7 +59,12 @@ export async function evictOlderRunners(options: EvictOptions, me: Place, older:
     waitsFor(`waiting for runner pid ${pidsOf(left)} to hand over`)
     if (seen.length > 0 && performance.now() - begun > handoffGraceMs + (killed ? KILL_MS : 0)) {
       if (killed) throw cannotEnd(seen)
-      log.warn(`runner pid ${pidsOf(seen)} did not hand over within ${handoffGraceMs / 1_000} s: killing its processes`)
+      log.warn(
+        `runner pid ${pidsOf(seen)} did not hand over within ${handoffGraceMs / 1_000} s: killing its processes`,
+        {
+          ...{ event: 'runner.kills_older', pids: pidsOf(seen) },
+        },
+      )
       for (const row of seen)
         await killFamily(
           { roots: [identityIn(row)!], markers: [`${MARKER.runner}=${row.id}`] },
@@ -87,7 +92,7 @@ async function askToHandOver(
   for (const row of older) {
     const what = row.worker_type === 'worker_runner' ? 'taking over from' : 'going before'
     const how = unseen.includes(row) ? ' in another container or on another machine: asked through the database' : ''
-    log.info(`${what} runner pid ${row.pid}${how}`)
+    log.info(`${what} runner pid ${row.pid}${how}`, { event: 'runner.takes_over', from_pid: row.pid })
     // A runner at the gate sees us by itself. A second SIGTERM would mean "hurry".
     await signalIdentity(identityIn(row)!, asked.includes(row.id) ? 'SIGTERM' : 'SIGCONT')
   }

@@ -78,7 +78,7 @@ async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Prom
   await failpoint('gate.looked')
   const newer = others.findLast((row) => row.seq > me.seq)
   if (newer) {
-    log.info(`a newer runner (pid ${newer.pid}) is taking over`)
+    log.info(`a newer runner (pid ${newer.pid}) is taking over`, { event: 'runner.superseded', by_pid: newer.pid })
     return { why: 'superseded' }
   }
   if (others.length > 0) {
@@ -102,7 +102,8 @@ async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Prom
   if (!term) return stop.drain.aborted ? stopped() : { why: 'lost' }
   await failpoint('gate.promoted')
   const taken = term.requeued > 0 ? `, ${term.requeued} unfinished claims taken over` : ''
-  log.info(`leading (term ${term.number}${taken})`)
+  const { number: of, requeued: claims } = term
+  log.info(`leading (term ${of}${taken})`, { event: 'leader.began', term: of, claims_taken_over: claims })
   return { term, lock }
 }
 

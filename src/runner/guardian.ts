@@ -65,7 +65,8 @@ export class Guardian {
       if (this.#leaving.signal.aborted) return
       const end = await this.#oneLife(startTicks)
       this.#isUp = false
-      if (!this.#leaving.signal.aborted) this.#context.log.warn(`the guardian ended (${end}): starting another`)
+      if (!this.#leaving.signal.aborted)
+        this.#context.log.warn(`the guardian ended (${end}): starting another`, { event: 'guardian.replaced' })
     }
   }
 

@@ -89,7 +89,7 @@ export class Heartbeat {
       if (!isAsked && wasTold) this.handoff = true
       if (isAsked && !this.handoff) {
         this.handoff = true
-        this.#log.info('a newer runner takes over: handing over')
+        this.#log.info('a newer runner takes over: handing over', { event: 'leader.hands_over' })
         this.#stop.because('a newer runner takes over').requestDrain(answer.handoffGraceMs * HANDOFF_SHARE)
       }
       if (!this.handoff && (await this.#isAnotherServer()))
@@ -138,7 +138,9 @@ export class Heartbeat {
   #lose(why: string): void {
     if (this.lost || this.#ended) return
     this.lost = true
-    this.#log.warn(`this runner cannot know that it leads (${why}): ending its workers and hooks`)
+    this.#log.warn(`this runner cannot know that it leads (${why}): ending its workers and hooks`, {
+      ...{ event: 'leader.lost', why },
+    })
     this.#stop.because(why).requestForce()
   }
 }

@@ -95,7 +95,7 @@ async function supervise(leader: Leader): Promise<Why> {
 /** Starts and wakes workers for due work. @returns whether nothing is left to do, and we are to exit then */
 async function round(leader: Leader): Promise<boolean> {
   const { home, scope, exitOnIdle, outage, heart, guardian, pool, liveness, startJobs, context } = leader
-  const { inTurn, reconciler, scheduled, page } = leader
+  const { inTurn, reconciler, scheduled, page, isBusyBeside } = leader
   if (outage.isOn) await heart.beat()
   const { due, open } = await openCrawls(home.db, scope, SOON_MS)
   liveness.isWell()
@@ -103,7 +103,7 @@ async function round(leader: Leader): Promise<boolean> {
   await pool.fill(guardian.isUp ? due : 0)
   if (context.stop.drain.aborted) return false
   startJobs() // The first workers come first.
-  if (!exitOnIdle || open > 0 || pool.busy > 0) return false
+  if (!exitOnIdle || open > 0 || pool.busy > 0 || isBusyBeside()) return false
   if (await inTurn(() => scheduled.isNear(SOON_MS))) return false
   await inTurn(() => reconciler.beforeLeaving())
   pool.drain() // They exit meanwhile; if this fails, others come.

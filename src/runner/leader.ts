@@ -65,7 +65,11 @@ function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat,
 
 /** The jobs beside the loop. `startJobs` starts them when it is first called. */
 function jobsBeside(parts: Parts) {
-  const { log, outage, heart, pool, reconciler, scheduled, upkeep, page, disk, liveness, inTurn, manager } = parts
+  const { log, bell, context, outage, heart, pool, inTurn, manager } = parts
+  const { reconciler, scheduled, upkeep, page, disk, liveness } = parts
+  const ended = new AbortController()
+  const over = AbortSignal.any([context.stop.drain, ended.signal])
+  const beside = Object.entries(parts.beside).map(([name, begin]) => ({ name, job: begin(over, () => bell.wake()) }))
   const jobs = {
     reconciling: () => inTurn(() => reconciler.whenDue()),
     'the archive’s page': () => inTurn(() => page.write(pool.busy > 0, false)),
@@ -74,15 +78,20 @@ function jobsBeside(parts: Parts) {
     'disk space': () => heart.isBlockedBy(disk.look() ?? troubleOf(pool)),
     'the liveness file': () => liveness.touch(),
     ...(manager.isThere && { 'the service manager': seldom(async () => manager.says(await whatItDoes(parts))) }),
+    ...Object.fromEntries(beside.map(({ name, job }) => [name, () => job.whenDue()])),
   }
   let end: (() => Promise<void>) | undefined
   const startJobs = () => {
     end ??= startSideJobs(jobs, (name, error) => {
       if (isDatabaseAway(error)) outage.seen(error)
-      else log.warn(`${name}: ${messageOf(error)}; trying again`)
+      else log.warn(`${name}: ${messageOf(error)}; trying again`, { event: 'job.failed', job: name })
     })
   }
-  return { startJobs, endJobs: async () => await end?.() }
+  const endJobs = async () => {
+    ended.abort()
+    await end?.()
+  }
+  return { startJobs, endJobs, isBusyBeside: () => beside.some(({ job }) => job.isBusy) }
 }
 
 /** Makes a job that works every few seconds only. */

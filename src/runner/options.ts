@@ -8,6 +8,19 @@ import type { OutageMonitor } from './outage-monitor.ts'
 import type { ServiceManager } from './service-manager.ts'
 import type { Signals } from './signals.ts'
 
+/**
+ * Begins what a leader has beside its work. It ends what it has begun when `over` aborts: the lead drains, or ends.
+ * @param wake makes the leader look again whether it is idle
+ */
+export type Beside = (over: AbortSignal, wake: () => void) => BesideJob
+
+export interface BesideJob {
+  /** Called once a second from the first round on, and never twice at once. */
+  whenDue(): Promise<void>
+  /** It is at something for which a leader that exits when it is idle waits. */
+  readonly isBusy: boolean
+}
+
 export interface RunOptions {
   /** The id of our row to be: connections carry it in their names from the start, so that a takeover can end them. */
   readonly id: string
@@ -40,6 +53,8 @@ export interface RunOptions {
   readonly maintenanceOnly: boolean
   /** Touched while the leader is well. */
   readonly livenessFile: string | undefined
+  /** By names for the log. */
+  readonly beside: Readonly<Record<string, Beside>>
 }
 
 /** The options of a runner, and the parts that it has from its start to its end. */

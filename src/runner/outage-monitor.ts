@@ -38,7 +38,7 @@ export class OutageMonitor {
     if (now - this.#saidAt > SAY_MS) {
       const minutes = Math.round((now - this.#since) / SAY_MS)
       const away = minutes > 0 ? `has been away for ${minutes} min` : 'is away'
-      this.#log.warn(`the database ${away}, waiting for it: ${messageOf(error)}`)
+      this.#log.warn(`the database ${away}, waiting for it: ${messageOf(error)}`, { event: 'database.away' })
       this.#saidAt = now
       this.#said = true
     }
@@ -49,7 +49,7 @@ export class OutageMonitor {
   over(): void {
     if (this.#since === undefined) return
     const seconds = Math.ceil((performance.now() - this.#since) / 1000)
-    if (this.#said) this.#log.info(`the database is back after ${seconds} s`)
+    if (this.#said) this.#log.info(`the database is back after ${seconds} s`, { event: 'database.back', seconds })
     this.#since = undefined
     this.#said = false
   }
@@ -58,7 +58,8 @@ export class OutageMonitor {
     if (this.#reviving) return
     this.#reviving = true
     try {
-      if (await reviveServer(this.#home.dataDir)) this.#log.info('started the database server again')
+      if (await reviveServer(this.#home.dataDir))
+        this.#log.info('started the database server again', { event: 'database.started' })
     } catch (error) {
       this.#log.debug(`cannot start the database server: ${messageOf(error)}`)
     } finally {

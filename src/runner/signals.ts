@@ -75,10 +75,10 @@ export class Signals {
         // Only people press keys: whoever sends another signal knows what it means.
         const again = signal === 'SIGINT' ? ' (again: kill them, a third time: exit at once)' : ''
         const level = isWatched && signal === 'SIGINT' ? 'debug' : 'info'
-        log[level](`${signal}: draining; running hooks may finish${again}`)
+        log[level](`${signal}: draining; running hooks may finish${again}`, { event: 'runner.drains', cause: signal })
         drain(signal)
       } else if (this.#count === 2) {
-        log.warn(`${signal}: killing hooks now`)
+        log.warn(`${signal}: killing hooks now`, { event: 'runner.kills', cause: signal })
         process.exitCode = EXIT.interrupted
         this.#stop.requestForce(false)
       } else {
@@ -98,7 +98,9 @@ export class Signals {
     if (orphanMs === undefined || process.send === undefined) return
     const onOrphaned = () => {
       const reason = 'the command that started this runner is gone'
-      log.info(`${reason}: draining; running hooks have ${orphanMs / 1_000} s`)
+      log.info(`${reason}: draining; running hooks have ${orphanMs / 1_000} s`, {
+        ...{ event: 'runner.drains', cause: reason },
+      })
       end(reason, orphanMs)
     }
     process.once('disconnect', onOrphaned)

@@ -48,7 +48,7 @@ export async function waitWhile(
         return silent
       }
       const reason = says(row)
-      if (!last) log.info(reason)
+      if (!last) log.info(reason, { event: 'runner.waits', for_pid: row.pid })
       waitsFor(reason)
       last = row
       const isSeen = (await presenceOf(waiter.home, row)) !== 'unseen'
@@ -65,5 +65,6 @@ export async function waitWhile(
 function sayWhatEnded(log: Log, last: LiveRow | undefined, silent: readonly LiveRow[]): void {
   for (const { pid } of silent)
     log.warn(`pid ${pid} has fallen silent (stopped, or cut off from the database): going before it`)
-  if (last && silent.length === 0) log.info(`pid ${last.pid} is out of the way: resuming`)
+  if (last && silent.length === 0)
+    log.info(`pid ${last.pid} is out of the way: resuming`, { event: 'runner.resumes', for_pid: last.pid })
 }

@@ -51,13 +51,12 @@ const PROMISES: Readonly<Record<string, string>> = {
   'a sealed page has an outcome': `select id from snapshot where status = 'sealed' and outcome is null`,
   'kept counts are those of the rows': `
     select from (
-      select model, status, outcome, rows, bytes, hook_ms from row_count union all
-      select 'crawl', status, '', -1, 0, 0 from crawl union all
-      select 'snapshot', status, coalesce(outcome, ''), -1, -output_size, 0 from snapshot union all
-      select 'archive_result', status, plugin, -1, 0, -hook_ms(start_ts, end_ts)
-      from archive_result where end_ts is not null union all
-      select 'snapshot_tag', tag_id::text, '', -1, 0, 0 from snapshot_tag
-    ) counted group by model, status, outcome having sum(rows) <> 0 or sum(bytes) <> 0 or sum(hook_ms) <> 0
+      select model, status, outcome, rows, bytes from row_count union all
+      select 'crawl', status, '', -1, 0 from crawl union all
+      select 'snapshot', status, coalesce(outcome, ''), -1, -output_size from snapshot union all
+      select 'archive_result', status, plugin, -1, 0 from archive_result where end_ts is not null union all
+      select 'snapshot_tag', tag_id::text, '', -1, 0 from snapshot_tag
+    ) counted group by model, status, outcome having sum(rows) <> 0 or sum(bytes) <> 0
     union all
     select from (
       select crawl_id, status, outcome, pages, bytes from crawl_pages union all

@@ -11,6 +11,7 @@ import { serverClock, serverSize } from '../../db/server-identity.ts'
 import { explainDatabaseError } from '../../db/trouble.ts'
 import { giveUp } from '../open/give-up.ts'
 import { openArchive } from '../open/open-archive.ts'
+import { backups } from './backup-check.ts'
 import { type Check, type Examined, type Finding, green, red, yellow } from './check.ts'
 
 /** The oldest PostgreSQL that works. */
@@ -31,6 +32,8 @@ function secrecy({ databaseUrlGiven }: Examined): Finding {
   return green('no password in the environment')
 }
 
+const NOT_CHECKED = 'not checked: no database is running'
+
 /** The checks of the database and its clock. A server that is not running is left alone. */
 export const DATABASE_CHECKS: readonly Check[] = [
   { name: 'secrets', look: secrecy },
@@ -43,10 +46,18 @@ export const DATABASE_CHECKS: readonly Check[] = [
     },
   },
   {
+    name: 'backup',
+    look: async (asked) => {
+      const found = await withServer(asked, backups).catch(() => undefined)
+      const isAsked = asked.settings.config.BACKUP_EVERY !== undefined
+      return found ?? (isAsked ? yellow(NOT_CHECKED, 'archivebox-ts run') : green(NOT_CHECKED))
+    },
+  },
+  {
     name: 'processes',
     look: async (asked) => {
       const found = await withServer(asked, stuckProcesses).catch(() => undefined)
-      return found ?? green('not checked: no database is running')
+      return found ?? green(NOT_CHECKED)
     },
   },
 ]

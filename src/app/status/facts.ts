@@ -1,4 +1,5 @@
 import { statfsSync } from 'node:fs'
+import type { Settings } from '../../base/config.ts'
 import { VERSION } from '../../base/version.ts'
 import { binariesOf, binaryCounts } from '../../db/binaries.ts'
 import { allPages, rowCounts } from '../../db/counts.ts'
@@ -23,6 +24,7 @@ import { presentRows } from '../../processes/presence.ts'
 import { readProc } from '../../processes/proc.ts'
 import type { Archive } from '../archive.ts'
 import { sparedPrograms } from '../browser-here.ts'
+import { backupFacts } from './backups.ts'
 import { blockedReason } from './reasons.ts'
 import { workOf } from './work.ts'
 
@@ -49,7 +51,7 @@ export async function gather({ home, kind, settings }: Of, crawls = CRAWLS) {
   const alive = await presentRows(home)
   const { plugins, texts } = crawlSettings(home.dataDir, settings)
   const spared = sparedPrograms(plugins, texts)
-  return await byIndex(home.db, (db) => read({ ...home, db }, kind, alive, spared, crawls))
+  return await byIndex(home.db, (db) => read({ ...home, db }, kind, alive, spared, crawls, settings))
 }
 
 async function read(
@@ -58,6 +60,7 @@ async function read(
   alive: readonly LiveRow[],
   spared: ReadonlySet<string>,
   crawls: number,
+  settings: Settings,
 ) {
   const leader = alive.find((row) => row.worker_type === 'worker_runner')
   const snapshots = await rowCounts(home.db, 'snapshot')
@@ -120,6 +123,7 @@ async function read(
     in_work: working,
     due: { crawl: due.crawls, snapshot: due.pages },
     oldest_due_age_s: due.oldestSeconds,
+    oldest_due_crawl_age_s: due.oldestCrawlSeconds,
     binaries: (await binariesOf(home.db, home.machineId)).map(({ name, status, abspath, version, message }) => ({
       name,
       status,
@@ -133,6 +137,7 @@ async function read(
     failures: groups.slice(0, FAILURES),
     failures_looked_at: groups.reduce((sum, { pages }) => sum + pages, 0),
     schedules: await scheduleFacts(home.db),
+    backup: await backupFacts(home.db, settings),
     disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: bytesOf(snapshots) },
     blocked_reason: await blockedReason(home, alive, working.length > 0),
   }

@@ -1,3 +1,5 @@
+import { scheduledBackups } from '../../app/backup/schedule.ts'
+import { metricsEndpoint } from '../../app/metrics/endpoint.ts'
 import { databaseWaitMs } from '../../app/open/door.ts'
 import { queueRecords, wantedBy } from '../../app/records/queue-records.ts'
 import { sleep, untilLate } from '../../base/abort.ts'
@@ -12,6 +14,7 @@ import { Cues, startedByCommand } from '../cues.ts'
 import { many } from '../format.ts'
 import { openHome, refuseBelowRunner, runnerLog } from '../home.ts'
 import { LiveView } from '../live-view.ts'
+import { loopbackOf } from '../loopback.ts'
 import { sayWhatIsWrong } from '../machine-report.ts'
 import { sayMeanwhile } from '../meanwhile.ts'
 import { readInput } from '../records/input.ts'
@@ -21,6 +24,7 @@ import { RunTally } from '../run-tally.ts'
 import { runnerConnection } from '../runner-connection.ts'
 import { onStderr } from '../screen/palette.ts'
 import type { Asked } from '../settings.ts'
+import { spawnBackup } from '../spawn-backup.ts'
 import { heedNohup, stopWithWrapper } from '../stop-with-wrapper.ts'
 import { logLevel, printJson, terminal, terminalSink } from '../terminal.ts'
 
@@ -30,8 +34,15 @@ export interface RunVerbOptions extends WorkOptions {
   readonly standby?: boolean
   readonly stay?: boolean
   readonly handoffGrace: string
+  readonly metrics?: string
+  readonly logFormat?: 'text' | 'json'
 }
 
+const METRICS = {
+  example: '127.0.0.1:9464',
+  why: 'others could reach it there, and nobody has to log in',
+  hint: 'listen on 127.0.0.1, and have an exporter or a proxy of yours pass the metrics on',
+}
 const LEAVE_MS = 500
 /** An unresponsive database delays neither the closing report nor the exit for longer than this. */
 const TELL_MS = 2_000
@@ -48,8 +59,9 @@ const PAGE_ENDED = 'page'
  * @param input `-`: queue the records on stdin, work on those, and exit
  */
 export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, input?: string): Promise<void> {
-  terminal.json = options.json === true
+  terminal.json = options.json === true || (verb.logFormat ?? options.settings.config.LOG_FORMAT) === 'json'
   const work = workOptions(verb, input)
+  const metricsAt = verb.metrics === undefined ? undefined : loopbackOf('--metrics', verb.metrics, METRICS)
   heedNohup()
   if (!verb.daemon && startedByCommand() === null) stopWithWrapper()
   const wanted = input === undefined ? undefined : wantedBy((await readInput([input], 'record')).lines)
@@ -102,6 +114,10 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
       handoffGraceMs: graceMs(verb.handoffGrace),
       scope,
       crawlId: scope.crawlIds?.length === 1 ? scope.crawlIds[0] : undefined,
+      beside: {
+        backups: scheduledBackups(open, id, (backup) => spawnBackup(options, id, backup), log),
+        ...(metricsAt && { metrics: metricsEndpoint(open, metricsAt, log) }),
+      },
       ...work,
     })
     // A command that started us for one crawl learns this from its pages. Looking costs as much as a takeover: later.
@@ -120,7 +136,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
       forced: 'stopped',
     }[why]
     const parts = [reason === undefined ? end : `${end} (${reason})`, tally.text()]
-    log.info(parts.filter(Boolean).join('; '))
+    log.info(parts.filter(Boolean).join('; '), { event: 'runner.ended', why, cause: reason ?? null })
     // The newer runner waits for this process to end: what an orderly close would release belongs to it by now.
     if (why === 'superseded') process.exit()
     const told = async () => {

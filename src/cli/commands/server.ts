@@ -1,17 +1,18 @@
 import { join } from 'node:path'
 import { untilLate } from '../../base/abort.ts'
 import { requireOpen } from '../../base/data-dir.ts'
-import { AppError, EXIT, UsageError } from '../../base/errors.ts'
+import { AppError, EXIT } from '../../base/errors.ts'
 import { Log, toAll, toFile } from '../../base/log.ts'
 import { onStopSignals } from '../../base/stop-signals.ts'
 import { applicationName, STATEMENT_MS } from '../../db/database.ts'
 import { presentRows } from '../../processes/presence.ts'
 import { Sessions } from '../../server/access/sessions.ts'
-import { type Listen, refuseUrls } from '../../server/names.ts'
+import { refuseUrls } from '../../server/names.ts'
 import { serve } from '../../server/serve.ts'
 import { Stack } from '../../server/stack.ts'
 import { tellRun } from '../cues.ts'
 import { asProcess, openHome, refuseBelowRunner, withHome } from '../home.ts'
+import { loopbackOf } from '../loopback.ts'
 import type { Asked } from '../settings.ts'
 import { spawnRun } from '../spawn-run.ts'
 import { heedNohup, stopWithWrapper } from '../stop-with-wrapper.ts'
@@ -19,6 +20,11 @@ import { logLevel, printRecord, terminal, terminalSink } from '../terminal.ts'
 import { HANDOFF_GRACE } from '../verbs/run.ts'
 import type { ServerVerbOptions } from '../verbs/server.ts'
 
+const LISTEN = {
+  example: '127.0.0.1:8000',
+  why: 'others could reach it there, and the server has no user accounts yet',
+  hint: 'listen on 127.0.0.1, and reach it through a tunnel: ssh -N -L 8000:127.0.0.1:8000 HOST',
+}
 const CONNECTIONS = 4
 const LEAVE_MS = 500
 /** An unresponsive database delays the exit for no longer than this. */
@@ -37,8 +43,8 @@ export async function serverVerb(
   verb: ServerVerbOptions,
   settingsNow: () => Promise<Asked>,
 ): Promise<void> {
-  terminal.json = options.json === true
-  const listen = listenOf(verb.listen)
+  terminal.json = options.json === true || options.settings.config.LOG_FORMAT === 'json'
+  const listen = loopbackOf('--listen', verb.listen, LISTEN)
   refuseUrls(options.settings.config)
   heedNohup()
   stopWithWrapper()
@@ -108,20 +114,4 @@ export async function serverLink(options: Asked): Promise<void> {
     if (options.json) printRecord({ link })
     else console.log(link)
   })
-}
-
-const LOOPBACK = ['127.0.0.1', 'localhost', '::1']
-
-/** Parses the address to listen on. Throws UsageError when it is invalid, or reachable from other machines. */
-function listenOf(text: string): Listen {
-  const [, ipv6, name, port = ''] = /^(?:\[([^[\]]+)\]:|([^[\]:]*):)?(\d+)$/.exec(text) ?? []
-  const host = ipv6 ?? name ?? ''
-  const number = Number(port)
-  if (port === '' || number > 65_535) throw new UsageError(`--listen ${text}: it takes HOST:PORT, as 127.0.0.1:8000`)
-  if (host !== '' && !LOOPBACK.includes(host))
-    throw new UsageError(
-      `--listen ${text}: others could reach it there, and the server has no user accounts yet`,
-      'listen on 127.0.0.1, and reach it through a tunnel: ssh -N -L 8000:127.0.0.1:8000 HOST',
-    )
-  return { host: host === '' || host === 'localhost' ? '127.0.0.1' : host, port: number }
 }

@@ -26,7 +26,12 @@ export async function readyFor(facts: Facts): Promise<void> {
 /** The status as one screen, for users: no line is wider than the canvas. */
 export function screen(facts: Facts, canvas: Canvas): string[] {
   const blocks = [
-    [...summary(facts, canvas), ...whyNothingMoves(facts, canvas), ...whatIsStuck(facts, canvas)],
+    [
+      ...summary(facts, canvas),
+      ...whyNothingMoves(facts, canvas),
+      ...whatIsStuck(facts, canvas),
+      ...whyNoBackup(facts, canvas),
+    ],
     workLines(workIn(facts), canvas),
     failureBlock(failuresOf(facts), canvas),
   ]
@@ -64,6 +69,7 @@ function summary(facts: Facts, canvas: Canvas): string[] {
     ['pages', atLeastOne([...open, ...done].filter(({ text }) => text !== ''))],
     ['programs', missing.map((name, at) => ({ text: at === 0 ? `not found: ${name}` : name, style: palette.yellow }))],
     ['schedules', scheduleParts(facts, canvas)],
+    ['backup', backupParts(facts, canvas)],
     [
       'database',
       [
@@ -94,6 +100,21 @@ function scheduleParts({ schedules: { active, paused, next } }: Facts, { palette
     { text: counted(paused, 'paused'), style: palette.yellow },
     { text: next ? `next ${inZone(next.next_at, next.timezone)}` : '' },
     { text: next ? oneLine(next.what) : '' },
+  ]
+  return parts.filter(({ text }) => text !== '')
+}
+
+/** Nothing where nobody has asked for one. */
+function backupParts({ backup: { last, failed, every_s: every, next_in_s: next } }: Facts, canvas: Canvas): Part[] {
+  if (!last && !failed && every === null) return []
+  const { palette } = canvas
+  const isDue = next !== null && next <= 0
+  const parts: Part[] = [
+    { text: failed ? `failed ${duration(failed.age_s)} ago` : '', style: palette.red },
+    { text: last ? `${failed ? 'the last one ' : ''}${duration(last.age_s)} ago` : 'none yet' },
+    { text: last?.size ? sizeText(last.size) : '' },
+    { text: isDue ? 'due now' : '', style: palette.yellow },
+    { text: next === null || isDue ? '' : `next in ${duration(next)}` },
   ]
   return parts.filter(({ text }) => text !== '')
 }
@@ -147,4 +168,11 @@ function whyNothingMoves({ blocked_reason: reason }: Facts, { columns, palette }
   if (reason === null) return []
   const lines = wrapped(oneLine(reason), columns - 2, palette.yellow)
   return [palette.bold(cutMiddle('nothing moves', columns)), ...lines.map((line) => `  ${line}`)]
+}
+
+/** Why the last attempt at a backup failed, in full. */
+function whyNoBackup({ backup: { failed } }: Facts, { columns, palette }: Canvas): string[] {
+  if (!failed) return []
+  const lines = wrapped(oneLine(failed.why ?? ''), columns - 2, palette.yellow)
+  return [palette.bold(cutMiddle('no backup', columns)), ...lines.map((line) => `  ${line}`)]
 }

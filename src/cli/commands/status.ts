@@ -1,20 +1,23 @@
 import type { Archive } from '../../app/archive.ts'
+import { AWAY, archiveFigures, prometheusText } from '../../app/metrics/figures.ts'
 import { type Facts, gather, status as statusOf } from '../../app/status/facts.ts'
 import { sleep } from '../../base/abort.ts'
-import { EXIT, messageOf } from '../../base/errors.ts'
+import { AppError, EXIT, messageOf, UsageError } from '../../base/errors.ts'
 import { onStopSignals } from '../../base/stop-signals.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
-import { openHome } from '../home.ts'
+import { openHome, withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { canvasOn } from '../screen/canvas.ts'
 import { cutEnd } from '../screen/fit.ts'
 import { isDumb, onStdout } from '../screen/palette.ts'
 import { stopWithWrapper } from '../stop-with-wrapper.ts'
-import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { printRecord, printText, terminal, wantsJson } from '../terminal.ts'
 import { readyFor, screen } from './status-screen.ts'
 
 export interface StatusOptions {
   readonly watch?: boolean
+  /** The figures, for Prometheus. */
+  readonly prometheus?: boolean
 }
 
 const WATCH_MS = 1_000
@@ -26,7 +29,9 @@ const CRAWLS_WATCHED = 50
  * none.
  * @returns the exit code
  */
-export async function status(options: GlobalOptions, { watch }: StatusOptions): Promise<number> {
+export async function status(options: GlobalOptions, { watch, prometheus }: StatusOptions): Promise<number> {
+  if (watch && prometheus) throw new UsageError('--watch and --prometheus exclude each other')
+  if (prometheus) return await showFigures(options)
   const open = await openHome(options, 'never')
   try {
     if (watch) {
@@ -37,6 +42,20 @@ export async function status(options: GlobalOptions, { watch }: StatusOptions): 
     return await (wantsJson(options) || isDumb() ? repeat(options, open) : watchIt(open))
   } finally {
     await open.close()
+  }
+}
+
+/** The figures as text for Prometheus; while the database does not answer, that it does not. */
+async function showFigures(options: GlobalOptions): Promise<number> {
+  try {
+    return await withHome(options, async (_home, open) => {
+      const figures = await archiveFigures(open)
+      printText(prometheusText(figures))
+      return figures.archivebox_runner_leads === 1 ? EXIT.ok : EXIT.noRunner
+    })
+  } catch (error) {
+    if (error instanceof AppError && error.exitCode === EXIT.failed) printText(prometheusText(AWAY))
+    throw error
   }
 }
 

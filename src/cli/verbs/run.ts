@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { described } from '../../base/config.ts'
 import { uuidv7 } from '../../base/ids.ts'
 import type { RunVerbOptions } from '../commands/run.ts'
 import type { Asking } from '../settings.ts'
@@ -33,6 +34,11 @@ export function registerRun(root: Command, asked: Asking): void {
         .default([], 'none'),
     )
     .option('--liveness-file <file>', 'touch this file while all is well; remove it on exit')
+    .addOption(new Option('--log-format <format>', described('LOG_FORMAT')).choices(['text', 'json']))
+    .option(
+      '--metrics <host:port>',
+      'metrics for Prometheus at /metrics, while this runner leads; of this machine only',
+    )
     .option('--maintenance-only', 'end and requeue what earlier runners left behind, then exit')
     .option('--daemon', 'log lines only, never a live view')
     .action(async (input: string | undefined, options: RunVerbOptions) => {

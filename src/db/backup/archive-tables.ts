@@ -10,7 +10,7 @@ export interface CopiedTable {
 }
 
 /** Migrations follow from these; who may see an archive is up to its own server. */
-const NOT_COPIED = ['schema_migration', 'web_session', 'login_code', 'last_backup', 'plugin_meaning']
+const NOT_COPIED = ['schema_migration', 'web_session', 'login_code', 'last_backup', 'backup', 'plugin_meaning']
 
 /**
  * The tables of the archive and their columns, from the server's catalogue: of the tables beside `schema_migration`

@@ -70,6 +70,14 @@ export async function inspectBackup(path: string): Promise<BackupFile> {
   return { path, header, trailer, body }
 }
 
+/** What tells a backup from any other: its checksum, as it says itself. Undefined: there is none in this file. */
+export async function fingerprintOf(path: string): Promise<string | undefined> {
+  return await frames(path).then(
+    ({ trailer }) => trailer.sha256,
+    () => undefined,
+  )
+}
+
 /** Whether a backup may replace this file: there is none, or it is an earlier backup. */
 export async function isReplaceable(path: string): Promise<boolean> {
   try {

@@ -70,7 +70,7 @@ export async function readBackup(url: string, backup: BackupFile, options: Resto
 /** What the first command on a new data dir writes. */
 const OF_ANY_START = [
   ...['machine', 'process', 'runner_term', 'lead', 'queue_sample', 'binary'],
-  ...['row_change', 'row_total', 'transition'],
+  ...['row_change', 'row_total', 'ended_total', 'transition'],
 ]
 
 /** Leaves the schema of the backup, or none. */

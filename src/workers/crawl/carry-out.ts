@@ -62,7 +62,7 @@ export async function carryOut(crawl: CrawlInWork, next: CrawlStep): Promise<Par
       return { services: (await services.end()) ? 'ended' : 'killed' }
     case 'seal':
       if (await sealCrawl(owner, queue, claim, log)) {
-        log.info(`sealed crawl ${claim.id}`)
+        log.about({ crawl_id: claim.id }).info(`sealed crawl ${claim.id}`, { event: 'crawl.sealed' })
         return { isSealed: true }
       }
       // A page was added meanwhile.

@@ -59,7 +59,11 @@ export class Scheduled {
         await failpoint('claim.schedule_claimed')
         const moment = await handleMoment(owner.home.db, queue, claim)
         await failpoint('claim.schedule_released')
-        if (moment?.crawlId) log.info(`schedule ${claim.id}: added crawl ${moment.crawlId} ${moment.message}`.trimEnd())
+        const added = { event: 'schedule.added', schedule_id: claim.id } as const
+        if (moment?.crawlId)
+          log
+            .about({ crawl_id: moment.crawlId })
+            .info(`schedule ${claim.id}: added crawl ${moment.crawlId} ${moment.message}`.trimEnd(), added)
         else if (moment) log.warn(`schedule ${claim.id}: ${moment.message}`)
         return ENDED
       },

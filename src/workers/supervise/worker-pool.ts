@@ -113,6 +113,7 @@ async function reap({ owner, log, stop }: WorkerContext, kind: WorkerKind, worke
     const requeued = await retryTransient(() => reapWorker(owner.home, worker.owner, exit), stop.force)
     log.warn(
       `${kind} worker ${pid} died (${exit.signal ?? `exit code ${exit.code}`}): ${requeued} claims are due again`,
+      { event: 'worker.died', kind, pid, claims_due: requeued },
     )
   } catch (error) {
     if (error instanceof CannotEnd) return log.warn(`${kind} worker ${pid} died, ${messageOf(error)}`)

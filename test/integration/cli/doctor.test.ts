@@ -53,6 +53,7 @@ describe('doctor', () => {
         'secrets',
         'database',
         'clock',
+        'backup',
         'processes',
         'memory',
         '/dev/shm',

@@ -132,7 +132,7 @@ describe('a backup of an archive at work', () => {
     const { header } = await inspectBackup(file)
     const tables = await source.query<{ name: string }>(`
       select relname::text as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
-        and relname not in ('schema_migration', 'web_session', 'login_code', 'last_backup', 'plugin_meaning')
+        and relname not in ('schema_migration', 'web_session', 'login_code', 'backup', 'plugin_meaning')
       order by 1`)
     expect(header.tables.map(({ name }) => name)).toEqual(tables.map(({ name }) => name))
   })
@@ -150,7 +150,7 @@ describe('a backup of an archive at work', () => {
       await refused(whole.subarray(0, length), /cut off or damaged/)
     await refused(Buffer.alloc(0), /is not a backup of archivebox-ts/)
     await refused(readFileSync(import.meta.filename), /is not a backup of archivebox-ts/)
-    for (const at of [3_000, whole.length >> 1]) {
+    for (const at of [whole.length >> 1, (whole.length * 3) >> 2]) {
       const changed = Buffer.from(whole)
       changed[at]! ^= 1
       await refused(changed, /its checksum differs/)

@@ -16,6 +16,7 @@ const ITSELF = 'npm test'
 const OTHER_CODES: Readonly<Record<string, number>> = {
   'npx archivebox-ts status': 3,
   'npx archivebox-ts status --json': 3,
+  'npx archivebox-ts status --prometheus': 3,
   'npx archivebox-ts server link': 1,
 } // No runner lives, and no server.
 

@@ -19,6 +19,7 @@ const AN_ID = '9c41d2e7'
 const OTHER_CODES: Readonly<Record<string, number>> = {
   'archivebox-ts status': 3, // No runner lives.
   'archivebox-ts status --json': 3,
+  'archivebox-ts status --prometheus': 3,
   'archivebox-ts plugin install': 1, // Programs need the system's packages.
   'archivebox-ts db upgrade': 2, // For the embedded server only, which this data dir does not have.
   'archivebox-ts server link': 1, // No server runs.

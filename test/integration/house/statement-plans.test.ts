@@ -11,13 +11,14 @@ import { uuidv7 } from '../../../src/base/ids.ts'
 import { Meanings } from '../../../src/base/makes.ts'
 import { UrlList } from '../../../src/base/url-list.ts'
 import * as archived from '../../../src/db/archived-pages.ts'
+import * as backups from '../../../src/db/backups.ts'
 import * as binaries from '../../../src/db/binaries.ts'
 import { cancelledPages, lookAgainLater, watchPages } from '../../../src/db/cancelled-pages.ts'
 import * as changes from '../../../src/db/changes.ts'
 import {
   addUpCounts,
   allPages,
-  hookSeconds,
+  endedTotals,
   isCrawlFull,
   pageCount,
   rowCounts,
@@ -37,7 +38,6 @@ import type { Home } from '../../../src/db/home.ts'
 import * as turns from '../../../src/db/host-turns.ts'
 import * as uses from '../../../src/db/host-use.ts'
 import { isThere } from '../../../src/db/is-there.ts'
-import { lastBackup, noteBackup } from '../../../src/db/last-backup.ts'
 import { latestRows } from '../../../src/db/latest-rows.ts'
 import * as leads from '../../../src/db/leads.ts'
 import { byIndex, inOneMoment } from '../../../src/db/lists/by-index.ts'
@@ -417,6 +417,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   'db/changes.ts databaseOid': () => changes.databaseOid(db),
   'db/leads.ts latestLeads': () => leads.latestLeads(home, 10),
+  'db/leads.ts leading': () => leads.leading(home),
   'db/leads.ts deleteOldLeads': () => leads.deleteOldLeads(db, 30),
   'db/queue-history.ts noteQueue': () => queueHistory.noteQueue(db),
   'db/queue-history.ts queueHistory': () => queueHistory.queueHistory(db, 24, 48),
@@ -430,9 +431,15 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
         ['y', undefined],
       ]),
     ),
-  'db/last-backup.ts noteBackup': () => noteBackup(db, { made_at: new Date(), file: 'x' }),
-  'db/last-backup.ts lastBackup': () => lastBackup(db),
-  'db/counts.ts hookSeconds': () => hookSeconds(db),
+  'db/backups.ts beginBackup': () =>
+    backups.beginBackup(home, { id: worker, processId: worker, file: 'x', isScheduled: true }),
+  'db/backups.ts endBackup': () => backups.endBackup(db, { id: worker, size: 1, sha256: 'x', checked: 'read' }),
+  'db/backups.ts failBackup': () => backups.failBackup(db, worker, 'x'),
+  'db/backups.ts forgetBackups': () => backups.forgetBackups(db, [worker]),
+  'db/backups.ts endedBackups': () => backups.endedBackups(home),
+  'db/backups.ts failKilledBackups': () => backups.failKilledBackups(home, worker, 'x'),
+  'db/backups.ts knownBackups': () => backups.knownBackups(db),
+  'db/counts.ts endedTotals': () => endedTotals(db),
   'db/archived-pages.ts latestEnds': () => archived.latestEnds(db, 10),
   'db/archived-pages.ts copyNearest': () =>
     archived.copyNearest(db, hash.toString('hex'), { from: new Date(0), until: new Date() }),

@@ -8,6 +8,9 @@ const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 const ZEROS = (found: string) => found.replaceAll(/\d/g, '0')
 const VERSION = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version
 const HOST = escaped(hostname())
+const OF_MACHINE = ['memory', '/dev/shm', 'descriptors', 'process limit', 'temporary files', 'network', 'plugins'].join(
+  '|',
+)
 
 /**
  * Everything that differs between runs and machines, with its replacements. As few as possible: a change in what is
@@ -25,7 +28,7 @@ const DIFFERENT: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/(?<= {2})\d+ (s|min)(?= {3})/g, (found) => 'N s'.padEnd(found.length)],
   [/(?<=\b(in|for|pid \d+,) )\d+(\.\d+)? (s|min)\b/g, () => 'N s'],
   [/(?<=\bafter )\d+\.\d s\b/g, () => 'N s'],
-  [/"oldest_due_age_s":(null|[\d.]+)/g, () => '"oldest_due_age_s":N'],
+  [/(?<=_age_s":)(?:null|[\d.]+)/g, () => 'N'],
   [/(?<="heartbeat_age_s":|"rss_bytes":|"elapsed_s":)[\d.]+/g, () => 'N'],
   // Processes.
   [/(?<="pid":)\d+/g, () => 'N'],
@@ -41,10 +44,7 @@ const DIFFERENT: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/(?<="key":"MAX_CRAWL_WORKERS".*"default":)\d+/g, () => 'CORES'],
   [/^.*"key":"HOOK_USER".*\n/gm, () => ''],
   // A runner's messages about the machine, some time after its start.
-  [
-    /^.*( runner +|"message":"|runner proc--\d\d: )(memory|\/dev\/shm|descriptors|process limit|temporary files|network|plugins): .*\n/gm,
-    () => '',
-  ],
+  [new RegExp(`^.*( runner +|"message":"|runner proc--\\d\\d: )(${OF_MACHINE}): .*\\n`, 'gm'), () => ''],
   // A backup is compressed, and has a row for each process.
   [/(?<="type":"Backup".*"size":)\d+(,"sha256":")\w+/g, () => 'N,"sha256":"N'],
   // Counts are summed when a runner has time for it.

@@ -100,7 +100,7 @@ describe('the settings', () => {
       ),
     )
     expect(reads.length).toBeGreaterThan(10)
-    const ours = /: ('ARCHIVEBOX_\w+'|(MARKER|WORKER_ENV|HOME_ENV)\.\w+|PARENT_ENV|LAUNCH_ENV|name|'PATH'|'HOME')$/
+    const ours = /: ('ARCHIVEBOX_\w+'|(MARKER|WORKER_ENV|HOME_ENV)\.\w+|(PARENT|BACKUP|LAUNCH)_ENV|name|'PATH'|'HOME')$/
     expect(reads.filter((read) => !ours.test(read))).toEqual(["src/runner/guardian-process.ts: 'DATA_DIR'"])
   })
 })

@@ -4,7 +4,6 @@ import { retryCommand } from '../../../app/status/retry-command.ts'
 import { duration, many, number, rate, sizeText, tookText } from '../../../base/words.ts'
 import { latestEnds } from '../../../db/archived-pages.ts'
 import { TRUST_MS } from '../../../db/heartbeats.ts'
-import { type LastBackup, lastBackup } from '../../../db/last-backup.ts'
 import { type Lead, latestLeads } from '../../../db/leads.ts'
 import type { LiveRow } from '../../../db/processes.ts'
 import { queueHistory } from '../../../db/queue-history.ts'
@@ -28,17 +27,16 @@ const ENDS = 1_000
 export function routeLive(app: App, web: Web): void {
   const { archive } = web
   app.get('/live', async (c) => {
-    const [facts, rows, leads, ends, waited, backup] = await Promise.all([
+    const [facts, rows, leads, ends, waited] = await Promise.all([
       gather(await archiveNow(web), CRAWLS),
       presentRows(archive.home),
       latestLeads(archive.home, LEADS),
       latestEnds(archive.home.db, ENDS),
       queueHistory(archive.home.db, QUEUE_HOURS, QUEUE_PARTS),
-      lastBackup(archive.home.db),
     ])
     const body = html`<h1>What happens now</h1>
 ${verdict(facts)}
-${figures(facts, backup)}
+${figures(facts)}
 <h2>Crawls in work</h2>
 ${crawlTable(facts)}
 <h2>Processes</h2>
@@ -82,8 +80,8 @@ function verdict({ blocked_reason: blocked, runner, pages, failures }: Facts): H
   return html`<p class="cause ${kind}" id="verdict" data-live role="status">${text}${wrong}</p>`
 }
 
-function figures(facts: Facts, backup: LastBackup | undefined): Html {
-  const { pages, due, runner, standbys, disk, database, queue } = facts
+function figures(facts: Facts): Html {
+  const { pages, due, runner, standbys, disk, database, queue, backup } = facts
   const fact = (name: string, label: string, value: number, shown: string = number(value)) =>
     html`<div><dt>${label}</dt><dd data-fact="${name}" data-value="${value}">${shown}</dd></div>\n`
   const beat = runner.heartbeat_age_s
@@ -124,7 +122,11 @@ ${
   )}</dd></div>
 <div class="long"><dt>disk</dt><dd>${sizeText(disk.free_bytes)} free, archive ${sizeText(disk.archive_bytes)}</dd></div>
 <div class="long"><dt>last backup</dt><dd>${
-    backup ? html`${time(backup.made_at)}, ${foreign(backup.file)}` : html`none: <code>archivebox-ts backup FILE</code>`
+    backup.last
+      ? html`${time(backup.last.begun_at)}, ${foreign(backup.last.file)}`
+      : html`none: <code>archivebox-ts backup FILE</code>`
+  }${
+    backup.failed && html`; <b>failed</b> ${time(backup.failed.begun_at)}: ${foreign(backup.failed.why ?? '')}`
   }</dd></div>
 </dl>`
 }
