@@ -48,6 +48,7 @@ export async function backup(
     const record = { type: 'Backup', file, files: `${file}.files`, schema, size, sha256, checked, rows } as const
     return { record, personas: personasIn(join(home.dataDir, 'personas')) }
   } catch (error) {
+    if (scheduled !== undefined) await removeRemains({ file: path, is_scheduled: true }).catch(() => {})
     // An interrupted one has changed nothing, and a name that was refused is the matter of who typed it.
     const isNothing = signal.aborted || (error instanceof UsageError && scheduled === undefined)
     const noted = isNothing ? forgetBackups(home.db, [id]) : failBackup(home.db, id, oneLine(messageOf(error)))
