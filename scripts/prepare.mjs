@@ -1,5 +1,5 @@
 // Prepares a checkout: installs from the lock file when that has changed, and builds when a source is newer than the
-// build. Runs on any Node from 18 on; the program itself runs on the Node that the lock file pins.
+// build. Runs on any Node from 20 on; the program itself runs on the Node that the lock file pins.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,6 +9,12 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 export const pinnedNode = join(root, 'node_modules', 'node', 'bin', 'node')
 const stamp = join(root, 'node_modules', '.installed-lock')
 const lock = join(root, 'package-lock.json')
+
+// As soon as this is loaded, before an older npm tries to install.
+if (Number.parseInt(process.versions.node, 10) < 20) {
+  console.error(`a clone needs Node 20 or newer; this is ${process.versions.node} (${process.execPath})`)
+  process.exit(2)
+}
 
 /** Installs and builds what is missing. Logs its steps on stderr; exits when a step fails. */
 export function prepare() {

@@ -7,7 +7,7 @@ import { enterServer, urlOf } from '../../src/db/embedded/server.ts'
 import { OTHER_USER } from '../support/other-user.ts'
 import { as, type Came, install, ownBytes, type Person, pack, person } from '../support/packed.ts'
 import { killAll, processesOf } from '../support/processes.ts'
-import { NODE } from '../support/program.ts'
+import { NODE, ROOT } from '../support/program.ts'
 import { type Site, startSite } from '../support/site.ts'
 
 const MOST_BYTES = 40_000_000
@@ -68,6 +68,11 @@ function waysOf(tarball: string, site: Site): Readonly<Record<string, (folder: s
       await install(older, folder, tarball, '--omit=optional')
       const came = await as(older, folder, ['npx', 'archivebox-ts', 'status'])
       hold(came.code === 2 && /^archivebox-ts needs Node 22\.18 .*\n$/.test(came.stderr), 'status', came)
+    },
+    'in a clone with Node 18, which is refused with one line': async () => {
+      const old = { node: await nodeOf('18') }
+      const came = await as(old, ROOT, ['node', 'scripts/start.mjs'])
+      hold(came.code === 2 && /^a clone needs Node 20 .*\n$/.test(came.stderr), 'start', came)
     },
     'from the cache, without a network': async (folder) => {
       const cache = ['--cache', join(base, 'cache')]
