@@ -1,7 +1,8 @@
 // `npm run nightly [-- --minutes N]`: everything that takes too long for every run. Runs the whole suite without
-// samples, every mutant, and random faults for N minutes (default 30), once more with a browser; then hostile input for
-// a third of that; and the package, installed in every way. Prints its seed; `SEED=n` sets one. `npm run nightly --
-// hostile [--minutes N] [--seed S]` and `npm run nightly -- install [PART OF A NAME]`: only that part.
+// samples, every mutant, and random faults for N minutes (default 30), once more with a browser; builds and runs the
+// image where buildah is; then hostile input for a third of that; and the package, installed in every way. Prints its
+// seed; `SEED=n` sets one. `npm run nightly -- hostile [--minutes N] [--seed S]` and `npm run nightly -- install
+// [PART OF A NAME]`: only that part.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -21,7 +22,13 @@ const seed = process.env.SEED ?? String(Math.floor(Math.random() * 1_000_000))
 const env = { ...process.env, SEED: seed, NIGHTLY: '1' }
 const failed = []
 const soak = ['soak.mjs', '--minutes', values.minutes, '--seed', seed]
-const steps = [['test.mjs'], ['mutants.mjs'], soak, [...soak, '--captures', '--urls', '30', '--pace', '0.6']]
+const steps = [
+  ['test.mjs'],
+  ['mutants.mjs'],
+  soak,
+  [...soak, '--captures', '--urls', '30', '--pace', '0.6'],
+  ['image.mjs'],
+]
 for (const [script, ...args] of steps) {
   console.log(`\n== ${script} ${args.join(' ')} (SEED=${seed})`)
   const options = { cwd: root, env, stdio: 'inherit' }

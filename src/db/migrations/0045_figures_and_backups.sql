@@ -1,3 +1,5 @@
+-- changes: pages and hooks are counted for good, also after they are deleted; backups are made and kept on a schedule
+
 -- What has ended in all, by the outcome of a page and the plugin of a hook: sums that only grow, whatever is deleted.
 -- The leader adds them up together with the counts (db/counts.ts).
 create table ended_total (
