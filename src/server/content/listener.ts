@@ -12,9 +12,8 @@ import { namedFile, pathSent } from './named-files.ts'
 import { isFolderInside, type OpenFile, openInside } from './open-inside.ts'
 import { answerReplay, refuseMethod } from './replay/answer.ts'
 import { REPLAY_HEADERS } from './replay/policy.ts'
-import { sendFile, sendTamed, textOf } from './send-file.ts'
+import { sendFile, sendTamed, tamedPieces, textOf } from './send-file.ts'
 import { shownType, TEXT } from './shown-type.ts'
-import { tamedHtml } from './tamed-html.ts'
 
 /** What the content listener works with: no session, no cookie, no page of the app. */
 export interface Content {
@@ -126,7 +125,7 @@ async function answerFrame(answering: Answering, file: OpenFile): Promise<void> 
   try {
     const text = await frameDocument(textOf(file), answering.asked.frames)
     if (text === undefined) return say(answering, 404, 'There is no such frame in this page.')
-    const tamed = tamedHtml(text, framesOf(answering.asked))
+    const tamed = Buffer.concat(await Array.fromAsync(tamedPieces([text], framesOf(answering.asked))))
     reply(answering, 200, tamed, { 'Content-Type': 'text/html; charset=utf-8' })
   } finally {
     await file.handle.close()
@@ -153,7 +152,7 @@ function say(answering: Answering, status: number, text: string, more: Readonly<
 function reply(
   { content, request, response, asked }: Answering,
   status: number,
-  text: string,
+  text: string | Buffer,
   more: Readonly<Record<string, string>>,
 ): void {
   const headers = { ...contentHeaders(content, asked, 'plain'), ...more, 'Content-Length': Buffer.byteLength(text) }
