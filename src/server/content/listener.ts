@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Home } from '../../db/home.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
 import { html } from '../../pages/html.ts'
@@ -91,11 +91,11 @@ async function answerFile(answering: Answering, { folder, files }: Capture): Pro
   const path = pathSent(asked.path)
   const name = path === undefined ? undefined : namedFile(files, path, asked.query)
   if (name === undefined) return say(answering, 404, 'There is no such file in this copy.')
-  const { dataDir } = content.home
-  const steps = folder.split('/')
-  const file = await openInside(dataDir, [...steps, ...name.split('/')])
+  const [first = '', ...steps] = folder.split('/')
+  const root = join(content.home.dataDir, first)
+  const file = await openInside(root, [...steps, ...name.split('/')])
   if (file === undefined) {
-    const isHere = await isFolderInside(dataDir, steps)
+    const isHere = await isFolderInside(root, steps)
     return say(answering, 404, isHere ? 'This file no longer exists.' : 'Its files are not on this machine.')
   }
   const { sent, type } = shownType(name, files.get(name)?.mimetype ?? '')
