@@ -73,8 +73,8 @@ function documentAt(text: string, at: number): string | undefined {
   const found = FRAME.exec(text)
   if (!found) return undefined
   const start = at + found[0].length
-  const { attributes, isWhole } = readTag(text, start, Math.min(text.length, start + MOST_OF_FRAME))
-  return isWhole ? frameIn(found[1]!.toLowerCase(), attributes)?.() : undefined
+  const { attributes, end } = readTag(text, start, MOST_OF_FRAME)
+  return end === 'whole' ? frameIn(found[1]!.toLowerCase(), attributes)?.() : undefined
 }
 
 /** The value of an attribute, with references replaced. */

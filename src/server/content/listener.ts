@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Home } from '../../db/home.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
 import { html } from '../../pages/html.ts'
@@ -12,9 +12,8 @@ import { namedFile, pathSent } from './named-files.ts'
 import { isFolderInside, type OpenFile, openInside } from './open-inside.ts'
 import { answerReplay, refuseMethod } from './replay/answer.ts'
 import { REPLAY_HEADERS } from './replay/policy.ts'
-import { sendFile, sendTamed, textOf } from './send-file.ts'
+import { sendFile, sendTamed, tamedPieces, textOf } from './send-file.ts'
 import { shownType, TEXT } from './shown-type.ts'
-import { tamedHtml } from './tamed-html.ts'
 
 /** What the content listener works with: no session, no cookie, no page of the app. */
 export interface Content {
@@ -92,11 +91,11 @@ async function answerFile(answering: Answering, { folder, files }: Capture): Pro
   const path = pathSent(asked.path)
   const name = path === undefined ? undefined : namedFile(files, path, asked.query)
   if (name === undefined) return say(answering, 404, 'There is no such file in this copy.')
-  const { dataDir } = content.home
-  const steps = folder.split('/')
-  const file = await openInside(dataDir, [...steps, ...name.split('/')])
+  const [first = '', ...steps] = folder.split('/')
+  const root = join(content.home.dataDir, first)
+  const file = await openInside(root, [...steps, ...name.split('/')])
   if (file === undefined) {
-    const isHere = await isFolderInside(dataDir, steps)
+    const isHere = await isFolderInside(root, steps)
     return say(answering, 404, isHere ? 'This file no longer exists.' : 'Its files are not on this machine.')
   }
   const { sent, type } = shownType(name, files.get(name)?.mimetype ?? '')
@@ -126,7 +125,7 @@ async function answerFrame(answering: Answering, file: OpenFile): Promise<void> 
   try {
     const text = await frameDocument(textOf(file), answering.asked.frames)
     if (text === undefined) return say(answering, 404, 'There is no such frame in this page.')
-    const tamed = tamedHtml(text, framesOf(answering.asked))
+    const tamed = Buffer.concat(await Array.fromAsync(tamedPieces([text], framesOf(answering.asked))))
     reply(answering, 200, tamed, { 'Content-Type': 'text/html; charset=utf-8' })
   } finally {
     await file.handle.close()
@@ -153,7 +152,7 @@ function say(answering: Answering, status: number, text: string, more: Readonly<
 function reply(
   { content, request, response, asked }: Answering,
   status: number,
-  text: string,
+  text: string | Buffer,
   more: Readonly<Record<string, string>>,
 ): void {
   const headers = { ...contentHeaders(content, asked, 'plain'), ...more, 'Content-Length': Buffer.byteLength(text) }

@@ -19,13 +19,14 @@ export interface OpenFile {
 
 /**
  * Opens a regular file step by step, and follows no link.
- * @param root its real path
+ * @param root the only one that may be a link: its owner may have moved the folder of all files
  * @param steps none of them empty, `.` or `..`, or with a slash
  * @returns undefined: there is none. The caller closes it
  */
 export async function openInside(root: string, steps: readonly string[]): Promise<OpenFile | undefined> {
   try {
-    return await (existsSync(DESCRIPTORS) ? openByDescriptors(root, steps) : openChecked(root, steps))
+    const real = await realpath(root)
+    return await (existsSync(DESCRIPTORS) ? openByDescriptors(real, steps) : openChecked(real, steps))
   } catch (error) {
     if (NONE.includes(codeOf(error) ?? '')) return undefined
     throw error
@@ -34,7 +35,7 @@ export async function openInside(root: string, steps: readonly string[]): Promis
 
 /** Whether there is a folder at the end of these steps, without a link on the way. */
 export async function isFolderInside(root: string, steps: readonly string[]): Promise<boolean> {
-  const path = join(root, ...steps)
+  const path = join(await realpath(root).catch(() => root), ...steps)
   const real = await realpath(path).catch(() => undefined)
   return real === path && (await lstat(path)).isDirectory()
 }

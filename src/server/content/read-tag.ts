@@ -10,8 +10,8 @@ export interface Attribute {
 
 export interface Tag {
   readonly attributes: readonly Attribute[]
-  /** Whether it ends. */
-  readonly isWhole: boolean
+  /** Whether it ends; `open`: the text ends first; `long`: it is longer than a tag may be. */
+  readonly end: 'whole' | 'open' | 'long'
   /** How many characters were read, or the equivalent cost. */
   readonly read: number
 }
@@ -24,6 +24,8 @@ export const MOST_OF_FRAME = 16_777_216
 /** Whether a tag of this name may have a document of its own. */
 export const isFrameTag = (name: string): boolean => /^i?frame$/.test(name)
 
+/** A tag with more attributes, each of which takes memory, is too long: no shorter tag has that many. */
+const MOST_ATTRIBUTES = 32_768
 /** The cost of an attribute besides its characters. */
 const COST = 16
 const SPACE = '\\t\\n\\f\\r '
@@ -35,9 +37,11 @@ const EQUALS = new RegExp(`[${SPACE}]*=[${SPACE}]*`, 'y')
 const BARE = new RegExp(`[^${SPACE}>]*`, 'y')
 
 /** The attributes of a tag, as a browser reads them (HTML, 13.2.5). @param start after its name */
-export function readTag(text: string, start: number, most: number): Tag {
+export function readTag(text: string, start: number, longest: number): Tag {
   const attributes: Attribute[] = []
-  const part = text.slice(start, most)
+  const part = text.slice(start, start + longest)
+  const ended = (end: Tag['end']) => ({ attributes, end, read: at + COST * attributes.length })
+  const unfinished = text.length - start < longest ? 'open' : 'long'
   let at = 0
   const next = (pattern: RegExp): string => {
     pattern.lastIndex = at
@@ -47,8 +51,9 @@ export function readTag(text: string, start: number, most: number): Tag {
   }
   for (;;) {
     next(GAP)
-    if (at >= part.length) return { attributes, isWhole: false, read: at + COST * attributes.length }
-    if (part[at] === '>') return { attributes, isWhole: true, read: at + COST * attributes.length }
+    if (at >= part.length) return ended(unfinished)
+    if (part[at] === '>') return ended('whole')
+    if (attributes.length === MOST_ATTRIBUTES) return ended('long')
     const nameAt = at
     const name = next(NAME).toLowerCase()
     let [value, valueAt] = ['', at]
@@ -57,7 +62,7 @@ export function readTag(text: string, start: number, most: number): Tag {
       const quote = part[at]
       if (quote === '"' || quote === "'") {
         const end = part.indexOf(quote, at + 1)
-        if (end === -1) return { attributes, isWhole: false, read: part.length }
+        if (end === -1) return { attributes, end: unfinished, read: part.length }
         valueAt += 1
         value = part.slice(valueAt, end)
         at = end + 1

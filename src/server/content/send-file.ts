@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { setImmediate } from 'node:timers/promises'
 import type { OpenFile } from './open-inside.ts'
 import { pageDecoder } from './page-decoder.ts'
 import { rangeOf } from './range.ts'
 import { TamedHtml } from './tamed-html.ts'
 
 /** The version of how HTML is made harmless: a new number keeps browsers from using older copies. */
-const TAMED = 'tamed-2'
+const TAMED = 'tamed-3'
 /** How much of its beginning is read to tell the encoding of a page. */
 const HEAD_BYTES = 65_536
 
@@ -69,14 +70,21 @@ export async function sendTamed(
   }
 }
 
-async function* tamedPieces(texts: AsyncIterable<string>, frames: string | undefined): AsyncGenerator<Buffer> {
+/** A text without what a browser must not show. Others are served between two pieces: a hostile page takes seconds. */
+export async function* tamedPieces(
+  texts: AsyncIterable<string> | Iterable<string>,
+  frames: string | undefined,
+): AsyncGenerator<Buffer> {
   const tamed = new TamedHtml(frames)
-  for await (const part of texts) {
-    const text = tamed.push(part)
-    if (text !== '') yield Buffer.from(text)
+  for await (const part of texts) yield* inTurn(tamed.push(part))
+  yield* inTurn(tamed.end())
+}
+
+async function* inTurn(pieces: Iterable<string>): AsyncGenerator<Buffer> {
+  for (const piece of pieces) {
+    yield Buffer.from(piece)
+    await setImmediate()
   }
-  const rest = tamed.end()
-  if (rest !== '') yield Buffer.from(rest)
 }
 
 /** A page as text, in parts, whatever its encoding. */

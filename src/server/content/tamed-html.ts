@@ -30,79 +30,78 @@ export class TamedHtml {
     this.#frames = frames
   }
 
-  /** Takes the next part of a text. @returns the part of it that is final by now */
-  push(part: string): string {
+  /** Takes the next part of a text. @returns what is final by now, in pieces that take little time and memory each */
+  *push(part: string): Generator<string> {
     this.#text += part
     this.#budget += part.length * READ_AGAIN
-    return this.#text.length < this.#waitFor ? '' : this.#take(false)
+    if (this.#text.length >= this.#waitFor) yield* this.#take(false)
   }
 
   /** @returns the rest */
-  end(): string {
-    return this.#take(true)
+  *end(): Generator<string> {
+    yield* this.#take(true)
   }
 
-  #take(isEnd: boolean): string {
-    const text = this.#text
-    const tags: Found[] = [{ at: -1, edits: this.#later }]
+  *#take(isEnd: boolean): Generator<string> {
     this.#waitFor = 0
     // The beginning of a name may be the end of a part.
-    let sure = isEnd ? text.length : startOfTag(text)
+    const most = isEnd ? this.#text.length : startOfTag(this.#text)
+    for (let left = most; ; ) {
+      const { piece, taken } = this.#piece(left, isEnd)
+      left -= taken
+      if (piece !== '') yield piece
+      if (left === 0 || this.#waitFor > 0) return
+    }
+  }
+
+  /** The next piece of the text, at most `sure` characters. */
+  #piece(sure: number, isEnd: boolean): { readonly piece: string; readonly taken: number } {
+    const text = this.#text
+    const edits: Edit[] = [...this.#later]
+    let seen = 0
     TAG.lastIndex = 0
     for (let found = TAG.exec(text); found && found.index < sure; found = TAG.exec(text)) {
       const { index: at } = found
       const kind = found[1]!.toLowerCase()
       const start = at + found[0].length
-      const most = isFrameTag(kind) ? MOST_OF_FRAME : MOST_OF_TAG
-      const tag = this.#budget > 0 ? readTag(text, start, Math.min(text.length, start + most)) : undefined
+      const longest = isFrameTag(kind) ? MOST_OF_FRAME : MOST_OF_TAG
+      const isEnough = seen >= MOST_SEEN
+      const tag = this.#budget > 0 && !isEnough ? readTag(text, start, longest) : undefined
       this.#budget -= tag?.read ?? 0
-      const isOpen = tag !== undefined && !tag.isWhole && text.length - start < most
-      if (isOpen && !isEnd) {
+      seen += 1 + (tag?.attributes.length ?? 0)
+      if (isEnough) sure = at
+      else if (tag?.end === 'open' && !isEnd) {
         sure = at
         this.#waitFor = 2 * (text.length - at)
-      } else if (tag?.isWhole || isOpen) {
+      } else if (tag !== undefined && tag.end !== 'long') {
         const frame = this.#frames === undefined ? undefined : `${this.#frames}${this.#taken + at}`
-        tags.push({ at, edits: editsOf(kind, start, tag.attributes, frame) })
+        edits.push(...editsOf(kind, start, tag.attributes, frame))
       }
       // Its meaning is unclear: it is neutralised.
-      else tags.push({ at, edits: [{ at: at + 1, until: at + 2, text: 'x' }] })
+      else edits.push({ at: at + 1, until: at + 2, text: 'x' })
       TAG.lastIndex = start
     }
-    const edits = tags.flatMap((tag) => tag.edits)
-    for (const { at, until } of edits.toSorted((a, b) => b.at - a.at)) if (at < sure && sure < until) sure = at
-    const settled = tags.filter(({ at }) => at < sure).flatMap((tag) => tag.edits)
+    const each = unique(edits)
     this.#text = text.slice(sure)
     this.#taken += sure
-    this.#later = settled.flatMap(({ at, until, text }) =>
+    this.#later = each.flatMap(({ at, until, text }) =>
       at < sure ? [] : [{ at: at - sure, until: until - sure, text }],
     )
-    return edited(
-      text.slice(0, sure),
-      settled.filter(({ at }) => at < sure),
-    )
+    const now = each.filter(({ at }) => at < sure)
+    return { piece: edited(text.slice(0, sure), now), taken: sure }
   }
-}
-
-/** Complete HTML. */
-export function tamedHtml(text: string, frames?: string): string {
-  const tamed = new TamedHtml(frames)
-  return tamed.push(text) + tamed.end()
 }
 
 const READ_AGAIN = 4
 const SPARE = 65_536
+/** After so many tags and attributes a piece ends: a hostile page of 16 MB has millions. */
+const MOST_SEEN = 16_384
 /**
  * The longest tag; longer ones do not count. Only a frame's may be longer, since it may have a whole document in it.
  */
 const MOST_OF_TAG = 65_536
 const TAG = new RegExp(`<(a|area|base|link|meta|i?frame|set|animate\\w{0,16})(?=${TAG_END})`, 'gi')
 const LONGEST_NAME = 24
-
-/** A tag in a text, and the changes to it. */
-interface Found {
-  readonly at: number
-  readonly edits: readonly Edit[]
-}
 
 /** Replaces the text between two positions. */
 interface Edit {
@@ -163,12 +162,20 @@ function startOfTag(text: string): number {
   return at === -1 || text.length - at > LONGEST_NAME ? text.length : at
 }
 
+/** In order: at one position, insertions come first. Tags within tags change the same letters: each counts once. */
+function unique(edits: readonly Edit[]): Edit[] {
+  const all = edits.toSorted((a, b) => a.at - b.at || a.until - b.until || (a.text < b.text ? -1 : 1))
+  return all.filter(({ at, until, text }, index) => {
+    const before = all[index - 1]
+    return before?.at !== at || before.until !== until || before.text !== text
+  })
+}
+
+/** @param edits in order */
 function edited(text: string, edits: readonly Edit[]): string {
   const parts: string[] = []
   let written = 0
-  // For two at one position, insertions come first; a letter is replaced once.
-  for (const { at, until, text: fresh } of edits.toSorted((a, b) => a.at - b.at || a.until - b.until)) {
-    if (at < written) continue
+  for (const { at, until, text: fresh } of edits) {
     parts.push(text.slice(written, at), fresh)
     written = until
   }

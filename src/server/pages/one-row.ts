@@ -21,8 +21,11 @@ export async function oneRow(c: Asked, web: Web, kind: keyof typeof LISTINGS): P
   const ids = isPartOfId(text) ? await matchingIds(home, LISTINGS[kind].table, text) : []
   const [id, another] = ids
   if (id === undefined) return noRow(c, kind, text)
-  const { pathname, search } = new URL(c.req.url)
-  if (another === undefined) return c.redirect(pathname.replace(text, id) + search, 302)
+  if (another === undefined) {
+    const { pathname, search } = new URL(c.req.url)
+    // By its place: some letters of it may be written as %41.
+    return c.redirect(pathname.split('/').with(2, id).join('/') + search, 302)
+  }
   const rows = await rowsNamed(web, kind, ids)
   const body = html`<h1>${text} matches several ${NOUNS[kind]}s</h1>
 <ul class="named">${rows.map(

@@ -373,6 +373,15 @@ describe('the content listener', () => {
     expect((await of('/html/a.html')).text).toBe('Its files are not on this machine.\n')
   })
 
+  it('finds the folder of all files where its owner moved it', async () => {
+    const moved = join(home.dataDir, 'moved')
+    renameSync(join(home.dataDir, 'archive'), moved)
+    symlinkSync(moved, join(home.dataDir, 'archive'))
+    expect((await ask('/html/big.bin', { method: 'HEAD' })).status).toBe(200)
+    rmSync(join(home.dataDir, 'archive'))
+    renameSync(moved, join(home.dataDir, 'archive'))
+  })
+
   it('goes to no folder that a row of a stranger names', async () => {
     await home.query('alter table snapshot drop constraint snapshot_output_dir_check')
     for (const folder of ['..', '/etc', 'archive/../personas', '.logs', 'personas/x', 'archive//x']) {

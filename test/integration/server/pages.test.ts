@@ -176,6 +176,8 @@ describe('an address', () => {
       expect([status, headers.location]).toEqual([302, `/crawls/${made.crawl}?outcome=failed`])
     }
     expect((await ask(`/crawls/${made.crawl.toUpperCase()}`)).status).toBe(200)
+    const escaped = made.crawl.slice(-11).replace(/./g, (char) => `%${char.charCodeAt(0).toString(16)}`)
+    expect((await ask(`/crawls/${escaped}`)).headers.location).toBe(`/crawls/${made.crawl}`)
   })
 
   it('that fits several rows leads to each', async () => {

@@ -1,6 +1,11 @@
 import { expect, it } from 'vitest'
 import { frameDocument, framesOf } from '../../../src/server/content/frames.ts'
-import { tamedHtml } from '../../../src/server/content/tamed-html.ts'
+import { TamedHtml } from '../../../src/server/content/tamed-html.ts'
+
+function tamedHtml(text: string, frames: string | undefined): string {
+  const tamed = new TamedHtml(frames)
+  return [...tamed.push(text), ...tamed.end()].join('')
+}
 
 async function* inParts(text: string, length: number): AsyncGenerator<string> {
   for (let at = 0; at < text.length; at += length) yield text.slice(at, at + length)

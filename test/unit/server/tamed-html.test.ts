@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { TamedHtml, tamedHtml } from '../../../src/server/content/tamed-html.ts'
+import { TamedHtml } from '../../../src/server/content/tamed-html.ts'
 
 /** How addresses of frames begin. */
 const FRAMES = '?in-a-frame='
@@ -8,8 +8,15 @@ const FRAMES = '?in-a-frame='
 function inParts(text: string, length: number): string {
   const tamed = new TamedHtml(FRAMES)
   let written = ''
-  for (let at = 0; at < text.length; at += length) written += tamed.push(text.slice(at, at + length))
-  return written + tamed.end()
+  for (let at = 0; at < text.length; at += length) written += [...tamed.push(text.slice(at, at + length))].join('')
+  return written + [...tamed.end()].join('')
+}
+
+const tamedHtml = (text: string, frames?: string) => pieces(text, frames).join('')
+
+function pieces(text: string, frames?: string): string[] {
+  const tamed = new TamedHtml(frames)
+  return [...tamed.push(text), ...tamed.end()]
 }
 
 const CASES: Readonly<Record<string, string>> = {
@@ -97,5 +104,13 @@ describe('HTML that is shown', () => {
       const text = part.repeat(Math.ceil(500_000 / part.length))
       expect([part, inParts(text, 65_536).length >= text.length]).toEqual([part, true])
     }
+  })
+
+  it('comes in small pieces, and a frame of millions of attributes is none: others are served meanwhile', () => {
+    const frames = '<iframe src=x '.repeat(100_000)
+    expect(Math.max(...pieces(frames, FRAMES).map(({ length }) => length))).toBeLessThan(frames.length / 5)
+    const text = `<iframe srcdoc="${'<a>'.repeat(400_000)}`
+    expect(Math.max(...pieces(text, FRAMES).map(({ length }) => length))).toBeLessThan(text.length / 5)
+    expect(tamedHtml(`<iframe ${'src=x '.repeat(40_000)}>`, FRAMES)).toMatch(/^<xframe /)
   })
 })

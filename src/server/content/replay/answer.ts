@@ -1,5 +1,5 @@
-import { realpath } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { join } from 'node:path'
 import type { Capture } from '../captures.ts'
 import { namedFile, pathSent } from '../named-files.ts'
 import { openInside } from '../open-inside.ts'
@@ -71,7 +71,7 @@ async function sendPublished(
   folder: string,
   [name, type]: readonly [string, string],
 ): Promise<void> {
-  const file = await openInside(await realpath(folder), [name])
+  const file = await openInside(folder, [name])
   if (file === undefined) return say(asked, 404, 'ReplayWeb.page is not installed.')
   // A cached worker could be registered without asking here.
   const kept = asked.path === WABAC && { 'Cache-Control': 'no-store' }
@@ -79,7 +79,8 @@ async function sendPublished(
 }
 
 async function sendRecord(asked: ReplayRequest, name: string): Promise<void> {
-  const file = await openInside(asked.dataDir, [...asked.capture.folder.split('/'), ...name.split('/')])
+  const [first = '', ...steps] = asked.capture.folder.split('/')
+  const file = await openInside(join(asked.dataDir, first), [...steps, ...name.split('/')])
   if (file === undefined) return say(asked, 404, 'This file does not exist.')
   await sendFile({ ...asked, file, name, headers: { ...REPLAY_HEADERS, 'Content-Type': 'application/octet-stream' } })
 }
