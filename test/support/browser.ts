@@ -133,6 +133,10 @@ export class Browser {
     }
   }
 
+  get isOver(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+
   async close(): Promise<void> {
     const exited = once(this.#child, 'exit')
     this.#session = undefined

@@ -93,6 +93,8 @@ function runnerUnit(values: UnitValues): string {
       ['TimeoutStartSec', String(LONGEST_START_SECONDS)],
       ['Restart', 'on-failure'],
       ['RestartSec', '1'],
+      // It was told to stop before it had a database.
+      ['SuccessExitStatus', String(EXIT.interrupted)],
       // What is misconfigured stays so.
       ['RestartPreventExitStatus', String(EXIT.usage)],
       ['KillMode', 'mixed'],

@@ -1,6 +1,7 @@
 // What a verb prints with `--json` is what `app` answers, as it is: both are asked, and compared.
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Archive, Configured } from '../../../src/app/archive.ts'
@@ -78,6 +79,8 @@ const ASKED: Readonly<Record<string, Ask>> = {
   },
 }
 
+/** The program has the folder of the system for its temporary files, the tests have one of their own. */
+const temporary = (text: string) => (text === tmpdir() ? '/tmp' : text)
 /** These tests run from the sources, which have no version. */
 const BUILT = /^archivebox-ts \S+$/
 /** Differs between two moments, or two processes. */
@@ -112,7 +115,9 @@ function steady(record: object): object {
   const shown = (name: string, value: unknown) => {
     if (VOLATILE.test(name)) return undefined
     return typeof value === 'string'
-      ? value.replace(/\d+(\.\d+)? (MB|GB|files|s)\b/g, 'N $2').replace(BUILT, '')
+      ? temporary(value)
+          .replace(/\d+(\.\d+)? (MB|GB|files|s)\b/g, 'N $2')
+          .replace(BUILT, '')
       : value
   }
   return JSON.parse(JSON.stringify(record, shown)) as object

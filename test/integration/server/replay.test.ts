@@ -105,7 +105,7 @@ describe.skipIf(lacking)(`replay ${lacking}`, () => {
   const open = async (browser: Browser, address: string, text: string) => {
     await blank(browser)
     await browser.send('Page.navigate', { url: address })
-    await browser.until(`${REPLAYED}?.body?.innerText.includes(${JSON.stringify(text)})`, 20)
+    await browser.until(`${REPLAYED}?.body?.innerText.includes(${JSON.stringify(text)})`)
     return await browser.evaluate<string>(`/^.replay.w.[^/]+./.exec(${REPLAYED}.location.pathname)[0]`)
   }
   const start = async () => {
@@ -115,8 +115,15 @@ describe.skipIf(lacking)(`replay ${lacking}`, () => {
       `MAP * 127.0.0.1:${portOf(world)}`,
       ...['EXCLUDE 127.0.0.1', 'EXCLUDE plain.localhost'],
     ]
-    return await Browser.start(`--host-resolver-rules=${rules.join(', ')}`)
+    const browser = await Browser.start(`--host-resolver-rules=${rules.join(', ')}`)
+    started.push(browser)
+    return browser
   }
+  const started: Browser[] = []
+  // A test that fails leaves its own open.
+  afterAll(async () => {
+    for (const browser of started) if (!browser.isOver) await browser.close()
+  })
 
   beforeAll(async () => {
     home = await homes.original()
