@@ -1,14 +1,17 @@
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { sql } from 'kysely'
+import { unpackBrowser } from '../../src/browse/browser/packaged.ts'
 import type { Home } from '../../src/db/home.ts'
 import { endedChildrenMs, postgresMs } from './cpu.ts'
+import { cpuByRole, profiledProgram, tableOfCpu } from './cpu-profile.ts'
 import type { Figure } from './figures.ts'
 import { withHome } from './home.ts'
 import { NPM_ONLY } from './plugins.ts'
-import { archivebox, MAIN, startNode } from './program.ts'
+import { archivebox, startNode } from './program.ts'
+import { copyOfProgram, putFirst } from './program-copy.ts'
 import { withSite } from './site.ts'
 
 /** However large a crawl is, its pages on disk cost the same part of it. */
@@ -37,6 +40,7 @@ export async function pageShare(rounds: number): Promise<Figure[]> {
     await share(program, 100, NPM_ONLY) // Compiles.
     for (let round = 0; round < rounds; round += 1)
       for (const [{ size, plugins }, list] of values) list.push(await share(program, size, plugins))
+    for (const kind of PROFILED) console.log(await whatFor(kind))
     return [...values].map(([{ what, size }, list]) => ({
       bench: 'page-share',
       what: `pages on disk, of the CPU of a crawl of ${size}, ${what}`,
@@ -44,6 +48,36 @@ export async function pageShare(rounds: number): Promise<Figure[]> {
       values: list,
       target: { atMost: MOST_PERCENT, of: 'value' },
     }))
+  } finally {
+    rmSync(root, { recursive: true, force: true })
+  }
+}
+
+/** A crawl without a browser, and one with it, whose CPU is looked at by what it is for. */
+const PROFILED = [
+  { what: 'npm only', pages: 1_000, plugins: NPM_ONLY },
+  { what: 'captures', pages: 60, plugins: ['--plugins', 'chrome,mhtml,screenshot,pdf,dom,title'] },
+] as const
+
+/**
+ * What the processes of a crawl use their CPU for, as a table: of the program that ships, in a copy that profiles itself
+ * in 1,000 samples a second. docs/performance.md has one of them.
+ */
+async function whatFor({ what, pages, plugins }: (typeof PROFILED)[number]): Promise<string> {
+  const root = mkdtempSync(join(tmpdir(), 'archivebox-ts-bench-profile-'))
+  try {
+    chmodSync(root, 0o755) // As root, hooks run as somebody else.
+    const program = profiledProgram(root)
+    await withSite(pages, async (site) =>
+      withHome(async ({ dataDir }) => {
+        if (what === 'captures') await unpackBrowser(join(dataDir, 'lib'))
+        await archivebox(dataDir, 'add', '--depth', '1', ...plugins, `${site}/`)
+        const args = [program.main, '--data-dir', dataDir, 'run', '--exit-on-idle', '--daemon']
+        const [code] = await once(startNode(args, { stdio: 'ignore' }), 'exit')
+        if (code !== 0) throw new Error(`the runner ended with ${code}`)
+      }),
+    )
+    return `crawl of ${pages} pages, ${what}\n${tableOfCpu(cpuByRole(program), pages + 1)}`
   } finally {
     rmSync(root, { recursive: true, force: true })
   }
@@ -57,17 +91,12 @@ interface Counted {
 
 /** A copy of the built program whose writers are counted. */
 function countedProgram(root: string): Counted {
-  const dist = dirname(MAIN)
+  const dist = copyOfProgram(root)
   const log = join(root, 'cpu.jsonl')
-  cpSync(dist, join(root, 'dist'), { recursive: true, filter: (path) => !path.endsWith('.compile-cache') })
-  cpSync(join(dirname(dist), 'package.json'), join(root, 'package.json'))
-  symlinkSync(join(dirname(dist), 'node_modules'), join(root, 'node_modules'))
-  const counted = ['program.js', 'add.js', 'run.js', 'worker.js'].flatMap((name) =>
-    countWriters(join(root, 'dist', name), log),
-  )
+  const counted = ['program.js', 'add.js', 'run.js', 'worker.js'].flatMap((name) => countWriters(join(dist, name), log))
   const missing = WRITERS.filter((name) => !counted.includes(name))
   if (missing.length > 0) throw new Error(`the program has no ${missing.join(', ')}`)
-  return { main: join(root, 'dist', 'main.js'), log }
+  return { main: join(dist, 'main.js'), log }
 }
 
 /** Counts the writers in a file of the program. @returns their names */
@@ -80,11 +109,8 @@ function countWriters(file: string, log: string): string[] {
       `async function ${name}(...all){return await benchCounted("${name}",()=>${name}Uncounted(...all))}` +
         `async function ${name}Uncounted(`,
     )
-  const counter = `${benchCounted.toString()}\nbenchCounted.log=${JSON.stringify(log)};\n`
-  writeFileSync(
-    file,
-    text.replace('{', () => `{${counter}`),
-  ) // Inside of the wrapper.
+  writeFileSync(file, text)
+  putFirst(file, `${benchCounted.toString()}\nbenchCounted.log=${JSON.stringify(log)};`)
   return names
 }
 
