@@ -60,8 +60,8 @@ const PROFILED = [
 ] as const
 
 /**
- * What the processes of a crawl use their CPU for, as a table: of the program that ships, in a copy that profiles itself
- * in 1,000 samples a second. docs/performance.md has one of them.
+ * What the processes of a crawl use their CPU for, as a table: of the program that ships, in a copy that profiles
+ * itself in 1,000 samples a second. docs/performance.md has one of them.
  */
 async function whatFor({ what, pages, plugins }: (typeof PROFILED)[number]): Promise<string> {
   const root = mkdtempSync(join(tmpdir(), 'archivebox-ts-bench-profile-'))
