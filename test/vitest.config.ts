@@ -3,8 +3,9 @@ import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './support/longest-first.ts'
 
 // What starts real servers and runners waits for them half of the time: one file more at a time than there are cores.
-// Two for each core took a tenth less time, and browsers waited for each other. A file is up to eight processes at work. The tests of a file that mostly wait (for a lease, for a lead in doubt) run
-// side by side as well: `describe.concurrent`, with what is theirs in `perTest`.
+// Two for each core took a tenth less time, and browsers waited for each other. A file is up to eight processes at
+// work. The tests of a file that mostly wait (for a lease, for a lead in doubt) run side by side as well:
+// `describe.concurrent`, with what is theirs in `perTest`.
 const AT_ONCE = availableParallelism() + 1
 
 // Every kind of test is a project of its own. What they share is set up by whichever is first. Unit tests share
