@@ -26,7 +26,7 @@ pre code { background: none; padding: 0 }
 table { border-collapse: collapse }
 th, td { border: 1px solid var(--line); padding: .3rem .6rem; text-align: left; vertical-align: top }
 img { max-width: 100%; height: auto; background: #fff }
-@media (max-width: 50rem) { body { display: block } }
+@media (max-width: 50rem) { body { grid-template-columns: minmax(0, 1fr) } nav { order: 1 } }
 `
 
 /** As GitHub makes the anchor of a heading. */
