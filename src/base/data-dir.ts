@@ -12,6 +12,7 @@ import { join, resolve } from 'node:path'
 import { CONFIG_FILE } from './config-file.ts'
 import { AppError, codeOf, EXIT, messageOf, UsageError } from './errors.ts'
 import { makeFolder, whyUnusable } from './make-folder.ts'
+import { shellWord } from './words.ts'
 
 const FIRST_CONFIG = `# Settings of this archive. The environment wins over this file,
 # and a crawl's own settings (add -c KEY=VALUE) over both.
@@ -92,7 +93,10 @@ export function toOpen(
 ): { readonly command: string; readonly ours: boolean } {
   const uid = process.getuid?.()
   const ours = closed.every((path) => statSync(path).uid === uid)
-  return { ours, command: ours ? `chmod u+rwX ${closed.join(' ')}` : `chown -R ${uid} ${dataDir}` }
+  return {
+    ours,
+    command: ours ? `chmod u+rwX ${closed.map(shellWord).join(' ')}` : `chown -R ${uid} ${shellWord(dataDir)}`,
+  }
 }
 
 /** For who writes pages. Throws UsageError. */

@@ -10,7 +10,7 @@ import { serverSize } from '../../db/server-identity.ts'
 import type { Archive, Configured } from '../archive.ts'
 import type { Call } from '../call.ts'
 import { removeRemains } from './own-files.ts'
-import { tryRestore } from './try-restore.ts'
+import { refuseScratch, tryRestore } from './try-restore.ts'
 
 export interface BackupInput {
   readonly file: string
@@ -34,6 +34,7 @@ export async function backup(
 ) {
   const id = scheduled ?? uuidv7()
   const path = resolve(file)
+  if (tryIn !== undefined) refuseScratch(path)
   if (scheduled === undefined) {
     await removeRemains({ file: path, is_scheduled: false })
     await beginBackup(home, { id, processId, file: path, isScheduled: false })

@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { left } from '../../base/disk-space.ts'
+import { UsageError } from '../../base/errors.ts'
 import type { BackupFile } from '../../db/backup/backup-file.ts'
 import { readBackup } from '../../db/backup/read-backup.ts'
 import { clusterOf } from '../../db/embedded/cluster.ts'
@@ -38,6 +39,19 @@ export async function tryRestore(
     await removeScratch(backup.path)
   }
   return true
+}
+
+/**
+ * Refuses a trial whose folder is there already: it may be somebody's, and the trial removes it. Throws UsageError; the
+ * schedule removes what its own killed attempts have left instead.
+ */
+export function refuseScratch(file: string): void {
+  const folder = scratchOf(file)
+  if (existsSync(folder))
+    throw new UsageError(
+      `${folder} is in the way of the trial restore`,
+      'move it away, or remove what is left of a trial',
+    )
 }
 
 /** Removes the database in which a backup was tried, and its server, if one is left of a killed attempt. */

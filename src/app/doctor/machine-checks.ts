@@ -1,7 +1,8 @@
-import { accessSync, constants, readFileSync, readlinkSync, statfsSync } from 'node:fs'
+import { accessSync, constants, readlinkSync, statfsSync } from 'node:fs'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { messageOf } from '../../base/errors.ts'
 import { uuidv7 } from '../../base/ids.ts'
+import { textIn } from '../../base/if-readable.ts'
 import { VERSION } from '../../base/version.ts'
 import { chosenAccount } from '../../hooks/account.ts'
 import { detectContainment } from '../../processes/containment/containment.ts'
@@ -70,7 +71,7 @@ function sharedMemory(): Finding {
 }
 
 function descriptors(): Finding {
-  const limit = /^Max open files\s+(\S+)/m.exec(textOf('/proc/self/limits'))?.[1]
+  const limit = /^Max open files\s+(\S+)/m.exec(textIn('/proc/self/limits'))?.[1]
   if (limit === undefined) return green('not known here')
   return Number(limit) < DESCRIPTORS
     ? yellow(`${limit} at most`, `ulimit -n ${4 * DESCRIPTORS}`)
@@ -79,11 +80,11 @@ function descriptors(): Finding {
 
 /** Processes and threads, by the limits of the account and of the container. Where they end, programs abort. */
 function processLimit(): Finding {
-  const ofAccount = /^Max processes\s+(\d+)/m.exec(textOf('/proc/self/limits'))?.[1]
+  const ofAccount = /^Max processes\s+(\d+)/m.exec(textIn('/proc/self/limits'))?.[1]
   // The kernel does not hold root to it.
   const limits = process.getuid?.() === 0 || ofAccount === undefined ? [] : [Number(ofAccount)]
   for (const file of ['/sys/fs/cgroup/pids.max', '/sys/fs/cgroup/pids/pids.max']) {
-    const text = textOf(file).trim()
+    const text = textIn(file).trim()
     if (/^\d+$/.test(text)) limits.push(Number(text))
   }
   if (limits.length === 0) return green('none')
@@ -128,13 +129,5 @@ function ownNetwork(): boolean {
     return readlinkSync('/proc/self/ns/net') !== readlinkSync('/proc/1/ns/net')
   } catch {
     return false
-  }
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
   }
 }

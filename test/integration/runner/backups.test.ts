@@ -1,5 +1,14 @@
 // Backups that a leader makes: when one is due, as many as are to be kept, and none that is not whole.
-import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
@@ -159,6 +168,17 @@ it('leave nothing when a lead ends while they are tried', async () => {
   expect(backups().length).toBe((await rows()).length)
   expect(readdirSync(folder).filter((name) => /\.(?:check|part)$/.test(name))).toEqual([])
   expect(processesOf(folder).map(({ command }) => command)).toEqual([])
+})
+
+it('by hand touch nothing that lies where the trial would be', async () => {
+  const file = join(folder, 'mine.zst')
+  mkdirSync(`${file}.check`, { recursive: true })
+  writeFileSync(join(`${file}.check`, 'thesis.txt'), 'mine')
+  const { code, stderr } = await home.run(['backup', '--check', file])
+  expect(code, stderr).toBe(2)
+  expect(stderr).toMatch(/mine\.zst\.check is in the way of the trial restore/)
+  expect(readdirSync(`${file}.check`)).toEqual(['thesis.txt'])
+  expect(await rows()).toEqual([])
 })
 
 it('by hand are restored on trial with --check', async () => {
