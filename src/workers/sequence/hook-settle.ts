@@ -86,7 +86,7 @@ export async function settleHooks(
     const verdict = verdicts[index]!
     if (isMade[index]) {
       if (!one.published && !move) keepStaticfileLog(tree, hook.plugin, end, verdict.output)
-      const files = one.published ?? (await orFilled(published.get(hook.plugin)!, tree, hook.plugin, hasSpace))
+      const files = one.published ?? (await orFilled(published.get(hook.plugin)!, tree, ended[index]!, hasSpace))
       verdicts[index] = withFiles(verdict, files)
     } else if ((verdict.event === 'fail' || verdict.event === 'delay') && isLast)
       await tree.setAside(hook.plugin, attemptName(hook.plugin, hook.name, attempt))
@@ -96,7 +96,7 @@ export async function settleHooks(
 
 async function hookVerdict(
   tree: WorkTree,
-  { hook, end, mayRetry }: EndedHook,
+  { hook, attempt, end, mayRetry }: EndedHook,
   hasSpace: () => boolean,
 ): Promise<HookVerdict> {
   const { logs, isQuiet } = end
@@ -105,7 +105,7 @@ async function hookVerdict(
   const verdict = mayRetry ? orLater(judged) : judged
   dropIfEmpty(logs.stderr) // Another account has one in any case: it could create none.
   if (verdict.event !== 'fail' || !isFull(tree.root)) return { ...verdict, records }
-  if (await hasFilledDisk(tree, hook.plugin, hasSpace)) return { ...verdict, output: FILLED, records }
+  if (await hasFilledDisk(tree, { hook, attempt }, hasSpace)) return { ...verdict, output: FILLED, records }
   // A failure says nothing about the hook then, whatever it reports.
   throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
 }

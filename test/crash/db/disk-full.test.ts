@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../../support/archive.ts'
@@ -122,6 +122,34 @@ describe.concurrent('the disk of the archive', () => {
       expect(await home.value('select max(attempts) from snapshot')).toBeLessThanOrEqual(1)
     },
   )
+
+  it('full when a hook has ended costs that hook another run, and none is settled without its files', async ({
+    skip,
+  }) => {
+    const home = await homes.make()
+    if (!smallDisk(home)) skip('may not mount a small disk here')
+    hook(home, 'later', '41_later.sh', 'echo later >later.txt') // With it, what is published is a copy.
+    const fired = mkdtempSync(join(home.dataDir, 'fired-'))
+    const env = {
+      DISK_FLOOR: '0',
+      ARCHIVEBOX_FAILPOINTS: 'publish.hosted_hook_ended=sleep:3000',
+      ARCHIVEBOX_FAILPOINTS_FIRED: fired,
+    }
+    const crawl = await home.add('--depth', '0', '--plugins', 'html,later,parse_html_urls', `${site.url}/`)
+    const runner = home.start(['run', '--exit-on-idle'], { env })
+    await eventually(() => readdirSync(fired).length > 0)
+    fill(home)
+    await runner.says(/ENOSPC|full disk/)
+    rmSync(filler(home))
+    expect((await runner.finished()).code).toBe(0)
+    await expectComplete(home, crawl)
+    const results = await resultsOf(home, crawl)
+    expect(results.map(({ plugin, status, output_files }) => [plugin, status, Object.keys(output_files)])).toEqual([
+      ['html', 'succeeded', ['output.html']],
+      ['later', 'succeeded', ['later.txt']],
+      ['parse_html_urls', 'succeeded', ['urls.jsonl']],
+    ])
+  })
 
   it('filled by a hook is empty again after it: the hook failed, whatever it says, and the others run', async ({
     skip,
