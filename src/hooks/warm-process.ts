@@ -17,19 +17,15 @@ import { type HostReply, STOP } from './host-protocol.ts'
 import { endedBy, endOf, type HostedEnd, nameOf } from './hosted-ends.ts'
 import type { Exit } from './launch.ts'
 
-/**
- * A bounded heap: a hook that needs more dies of it and runs again alone. A young generation of 4 MB would save 3 % of
- * a host's CPU, since the tree of a page is garbage by the next one, and take 4 MB; one of 1 MB costs a tenth.
- */
-const HOST_FLAGS = [...FRUGAL_FLAGS, '--max-semi-space-size=2', '--max-old-space-size=80']
+/** A bounded heap: a hook that needs more dies of it and runs again alone. */
+const HOST_FLAGS = [...FRUGAL_FLAGS, '--max-old-space-size=80']
 /** A host that grows beyond this is replaced after its current hook. */
 const MAX_RSS_BYTES = 400 * 1024 * 1024
 /**
  * After this many jobs, mostly one per page, it is replaced as well: with time its allocator keeps more memory that it
- * cannot give back, a third more after 1,000 pages. A new one costs 0.2 s of CPU until it is warm, a twentieth of what
- * 200 pages take.
+ * cannot give back, a third more after 1,000 pages. A new one costs 0.2 s of CPU until it is warm.
  */
-const MAX_JOBS = 200
+const MAX_JOBS = 1_000
 /** At its deadline a hook gets an abort signal; if it ignores that, the host is killed this much later. */
 const ABORT_GRACE_MS = 1_000
 /** How long an idle host may take to exit. */
