@@ -266,6 +266,12 @@ export const SETTINGS = {
       'how long a runner may take to stop; hooks that still run shortly before that are ' +
       'killed, and run again next time',
   }),
+  NODE_LOST_SECONDS: setting(amount('seconds', LONGEST_TIMER), 120, {
+    by: 'machine',
+    means:
+      'how long another data dir on the same database may be silent, until the pages that it has begun are archived ' +
+      'here; longer than a reboot, which it survives with its work',
+  }),
   CONTAINMENT: setting(oneOf('auto', 'basic', 'pidns', 'cgroup'), 'auto', {
     by: 'machine',
     means: 'what keeps hooks from outliving the runner; `auto`: a control group where available, else `basic`',

@@ -28,6 +28,7 @@ export const LOG_EVENTS = {
   'database.away': event('The database does not answer; work pauses.'),
   'database.back': event('It answers again.', 'seconds'),
   'database.started': event('The runner has started the embedded server again.'),
+  'node.lost': event('Another data dir on the database is silent: its open pages are anybody’s now.', 'node'),
   'disk.full': event('There is too little space to start pages.'),
   'disk.free': event('There is space again.'),
   'page.ended': event('A page ended.', 'url', 'title', 'outcome', 'cause'),

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { LEASE_SECONDS } from '../engine/machine.ts'
-import type { Database } from './database.ts'
+import type { Home } from './home.ts'
+import { pageMayWorkHere } from './nodes.ts'
 import { withRetry } from './retry.ts'
 
 /** The unsealed snapshots of a crawl, as far as its supervisor needs to know. */
@@ -9,12 +10,14 @@ export interface OpenSnapshots {
   readonly open: boolean
   /** Parts of the crawl's list are still to be expanded. */
   readonly listed: boolean
-  /** How many are due now, counted up to MOST_DUE, which is more than a pool can use. */
+  /** How many are due now that this node may work on, counted up to MOST_DUE, which is more than a pool can use. */
   readonly due: number
   /** How many are claimed under a running lease, counted up to MOST_CLAIMED. */
   readonly claimed: number
   /** Seconds until the first is due, when none is due, claimed or still to come; else 0. */
   readonly rest_s: number
+  /** The other node, which works, that has the files of the first one due. */
+  readonly elsewhere: string | null
   /** The token of a started crawl's claim: a server that died may have forgotten the start but not the claim. */
   readonly token: string | null
 }
@@ -26,10 +29,14 @@ const MOST_CLAIMED = 2_000
  * The open work of a crawl, and the holder of its claim. Each part walks an index for a few steps, however many pages
  * the crawl has.
  */
-export async function openSnapshots(db: Database, crawlId: string): Promise<OpenSnapshots> {
+export async function openSnapshots(
+  { db, dataDirId }: Pick<Home, 'db' | 'dataDirId'>,
+  crawlId: string,
+): Promise<OpenSnapshots> {
   const unfinished = sql`
     from snapshot where in_index_order() and crawl_id = ${crawlId} and status in ('queued', 'started')`
   const inOrder = sql`order by retry_at, id`
+  const isHere = sql.raw(pageMayWorkHere('snapshot', `'${dataDirId}'`))
   const select = sql<OpenSnapshots>`
     with counted as materialized (
       select (select claim_token from crawl where id = ${crawlId} and status = 'started') as token,
@@ -38,13 +45,16 @@ export async function openSnapshots(db: Database, crawlId: string): Promise<Open
                       (select true from snapshot where crawl_id = ${crawlId} and status = 'paused' limit 1),
                       false) as there,
              (select count(*) from (
-                select ${unfinished} and retry_at <= now() ${inOrder} limit ${sql.lit(MOST_DUE)}) as ready) as due,
+                select ${unfinished} and retry_at <= now() and ${isHere}
+                ${inOrder} limit ${sql.lit(MOST_DUE)}) as ready) as due,
+             (select case when not ${isHere} then home_node end from (
+                select id, home_node ${unfinished} and retry_at <= now() ${inOrder} limit 1) as snapshot) as elsewhere,
              (select count(*) from (
                 select ${unfinished} and claim_token is not null
                   and retry_at > now() and retry_at <= now() + make_interval(secs => ${2 * LEASE_SECONDS})
                 ${inOrder} limit ${sql.lit(MOST_CLAIMED)}) as held) as claimed
     )
-    select token, listed, there or listed as open, due, claimed,
+    select token, listed, there or listed as open, due, claimed, elsewhere,
            case when listed or due + claimed > 0 then 0
                 else extract(epoch from coalesce((select min(retry_at) ${unfinished}), '9999-01-01') - now())
            end as rest_s

@@ -143,6 +143,8 @@ export interface CrawlTable extends WorkColumns {
   message: Generated<string>
   config: ColumnType<CrawlConfig, string | undefined, string>
   output_dir: string
+  /** The node that works on it, unless that does not work; null: whichever comes first. */
+  home_node: Generated<string | null>
   /** Plugins whose set-up for this crawl failed, with the reason. */
   unable: ColumnType<Readonly<Record<string, string>>, never, string>
   /** The schedule that created it, and the moment that it was created for. */
@@ -210,6 +212,8 @@ export interface SnapshotTable extends WorkColumns {
   bookmarked_at: NullableInstant
   depth: Generated<number>
   output_dir: string
+  /** The node that began it, and has the files of its results; null: none has. */
+  home_node: Generated<string | null>
   output_size: Generated<Big>
   /** Its own settings, as written; null: it has those of its crawl. */
   settings: ColumnType<Readonly<Record<string, string>> | null, never, never>
@@ -248,6 +252,8 @@ export interface ArchiveResultTable {
   output_json: ColumnType<unknown, string | null | undefined, string | null>
   output_files: ColumnType<Record<string, OutputFile>, string | undefined, string>
   output_size: Generated<Big>
+  /** The node that has its files; null: it has none. */
+  node_id: Generated<string | null>
   start_ts: NullableInstant
   end_ts: NullableInstant
   created_at: Generated<Date>

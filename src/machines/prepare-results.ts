@@ -15,7 +15,7 @@ interface Hook {
 }
 
 /**
- * Begins the work on a page: it becomes `started`, every hook gets a result row, results left `started` by a dead owner
+ * Begins the work on a page: it becomes `started`, our node its home, every hook gets a result row, results left `started` by a dead owner
  * are queued, and those in `backoff` get another attempt. Throws ClaimLost.
  * @param late hooks that get a row only when they have one in `backoff`
  * @param firstIn the process in which the first hook is about to run; on a page without earlier work, that result is
@@ -37,8 +37,12 @@ export async function prepareResults(
       from: ['queued'],
       event: 'start',
       token: sql`${claim.token}::uuid`,
+      set: { home_node: sql`${owner.home.dataDirId}::uuid` },
       by,
-    })}, there as materialized (
+    })}, homed as (
+      update snapshot set home_node = ${owner.home.dataDirId}
+      where id = (select id from mine where status = 'started') and home_node is null
+    ), there as materialized (
       select r.id, r.plugin, r.hook_name, r.status, r.output_str, r.attempt, r.retries,
              r.output_files <> '{}' as has_files, r.end_ts,
              r.status = 'started' and r.process_id is distinct from ${firstIn ?? null}::uuid as is_left

@@ -17,7 +17,15 @@ import { binaryMachine } from './binary.ts'
 import { crawlMachine } from './crawl.ts'
 import { woven } from './moved.ts'
 import { scheduleMachine } from './schedule.ts'
-import { allOf, type Condition, crawlsWithin, IN_INDEX_ORDER, snapshotsWithin, type WorkScope } from './scope.ts'
+import {
+  allOf,
+  type Condition,
+  crawlsWithin,
+  IN_INDEX_ORDER,
+  pagesOnNode,
+  snapshotsWithin,
+  type WorkScope,
+} from './scope.ts'
 import { snapshotMachine } from './snapshot.ts'
 
 /** The owner of claims: a process of ours, in the term of its runner. */
@@ -75,7 +83,7 @@ const FENCE: QueueOptions = { fence: (first) => currentTerm(`$${first}`, `$${fir
 
 /** The crawls within a scope. */
 export function crawlQueue(owner: Owner, scope: WorkScope): Queue<typeof crawlMachine, CrawlRow> {
-  const within = crawlsWithin(scope)
+  const within = crawlsWithin(scope, owner.home.dataDirId)
   return new OwnedQueue(owner, crawlMachine, scope.crawlIds ? within : allOf([within, IN_INDEX_ORDER]))
 }
 
@@ -90,7 +98,7 @@ export function snapshotQueue(
   scope: WorkScope,
 ): Queue<typeof snapshotMachine, ClaimedPage> {
   const text = (first: number) => `work.crawl_id = (select id from crawl where claimed_by = $${first} limit 1)`
-  const where = allOf([{ text, values: [crawlWorkerId] }, snapshotsWithin(scope)])
+  const where = allOf([{ text, values: [crawlWorkerId] }, pagesOnNode(owner.home.dataDirId), snapshotsWithin(scope)])
   return new OwnedQueue(owner, snapshotMachine, where, { besides: BEFORE_PAGE })
 }
 

@@ -70,6 +70,8 @@ export const moving = (owner: Owner, claim: SnapshotClaim, changes: readonly Res
         // Without a publication, what an earlier run has published stays.
         output_files: 'case when change.written is null then work.output_files else change.files end',
         output_size: 'case when change.written is null then work.output_size else change.size end',
+        node_id: sql`case when change.written is null then work.node_id
+          when change.files <> '{}' then ${owner.home.dataDirId}::uuid end`,
       },
       returning: 'work as result',
     })}`

@@ -1,4 +1,6 @@
-import { type Database, kyselySql } from '../db/database.ts'
+import { kyselySql } from '../db/database.ts'
+import type { Home } from '../db/home.ts'
+import { mayWorkHere, pageMayWorkHere } from '../db/nodes.ts'
 
 export const WORK_KINDS = ['crawl', 'snapshot', 'binary'] as const
 export type WorkKind = (typeof WORK_KINDS)[number]
@@ -41,11 +43,18 @@ export function excludes(scope: WorkScope, kind: WorkKind): boolean {
   return scope.exclude?.includes(kind) ?? false
 }
 
-/** The crawls, named `work`, that need work. */
-export function crawlsWithin(scope: WorkScope): Condition {
+/** The pages, named `work`, that a node may work on. */
+export const pagesOnNode = (dataDirId: string): Condition => ({
+  text: (first) => pageMayWorkHere('work', `$${first}`),
+  values: [dataDirId],
+})
+
+/** The crawls, named `work`, that need work from a node. */
+export function crawlsWithin(scope: WorkScope, dataDirId: string): Condition {
   const open = "select 1 from snapshot s where s.crawl_id = work.id and s.status in ('queued', 'started', 'paused')"
   const { crawlIds, snapshotIds } = scope
   return allOf([
+    { text: (first) => mayWorkHere('work', `$${first}`), values: [dataDirId] },
     ...(excludes(scope, 'crawl') ? [{ text: () => 'false', values: [] }] : []),
     ...(crawlIds ? [{ text: (first: number) => `work.id = any($${first}::uuid[])`, values: [crawlIds] }] : []),
     // The crawl has URLs to expand; if the scope excludes snapshots it waits until another runner has expanded it.
@@ -75,19 +84,23 @@ export function allPagesWithin(scope: WorkScope): boolean {
 }
 
 /** Whether a crawl that we have claimed still needs work within the scope. */
-export async function isWithin(db: Database, scope: WorkScope, crawlId: string): Promise<boolean> {
-  const within = crawlsWithin(scope)
+export async function isWithin(
+  { db, dataDirId }: Pick<Home, 'db' | 'dataDirId'>,
+  scope: WorkScope,
+  crawlId: string,
+): Promise<boolean> {
+  const within = crawlsWithin(scope, dataDirId)
   const text = `select 1 from crawl work where work.id = $1 and ${within.text(2)}`
   return (await kyselySql(db).query({ name: 'within', text }, [crawlId, ...within.values])).length > 0
 }
 
-/** The crawls with work for a leader: how many are due, and how many are due, owned, or due within `soonMs`. */
+/** The crawls with work for the leader of a node: how many are due, and how many are due, owned, or due within `soonMs`. */
 export async function openCrawls(
-  db: Database,
+  { db, dataDirId }: Pick<Home, 'db' | 'dataDirId'>,
   scope: WorkScope,
   soonMs: number,
 ): Promise<{ due: number; open: number }> {
-  const within = crawlsWithin(scope)
+  const within = crawlsWithin(scope, dataDirId)
   const text = `
     select count(*) filter (where retry_at <= now()) as due,
            count(*) filter (where claimed_by is not null or retry_at <= now() + make_interval(secs => $1)) as open

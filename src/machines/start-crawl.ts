@@ -36,7 +36,7 @@ export async function startAtOnce(
       token: sql`${token}::uuid`,
       guard: sql`work.next_part = 0 and (select min(part) from crawl_source where crawl_id = ${id}) is null
         and not exists (select from crawl_detail where crawl_id = ${id} and part = 0)`,
-      set: { next_part: 'null' },
+      set: { next_part: 'null', home_node: sql`${home.dataDirId}::uuid` },
       by: sql`${processId}::uuid`,
     })}, added as (${insert})
     select ${isRelaxed ? RELAXED : sql`null`} from begun`

@@ -13,6 +13,7 @@ import { Guardian } from './guardian.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { type Leader, startLeader } from './leader.ts'
 import { watchLoop } from './loop-watchdog.ts'
+import { report } from './node-report.ts'
 import type { LeadOptions, Why } from './options.ts'
 import type { Term } from './promote.ts'
 import { SILENT_MS, shutDown } from './shut-down.ts'
@@ -43,7 +44,11 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
   try {
     forgetPersonas(containment.account) // Those of a leader that was killed.
     if (!options.maintenanceOnly) guardian = new Guardian(context) // It starts in the background.
-    const begun = Promise.all([reconcileSchedules(home.db), recordContainment(home.db, me.id, containment)])
+    const begun = Promise.all([
+      reconcileSchedules(home.db),
+      recordContainment(home.db, me.id, containment),
+      report(home),
+    ])
     if (!(await untilLate(begun, SILENT_MS, stop.drain))) {
       await untilLate(heart.hear(), SILENT_MS)
       return whyTold(heart, signals)
@@ -97,7 +102,7 @@ async function round(leader: Leader): Promise<boolean> {
   const { home, scope, exitOnIdle, outage, heart, guardian, pool, liveness, startJobs, context } = leader
   const { inTurn, reconciler, scheduled, page, isBusyBeside } = leader
   if (outage.isOn) await heart.beat()
-  const { due, open } = await openCrawls(home.db, scope, SOON_MS)
+  const { due, open } = await openCrawls(home, scope, SOON_MS)
   liveness.isWell()
   await pool.killStuck()
   await pool.fill(guardian.isUp ? due : 0)

@@ -14,6 +14,7 @@ import { DiskMonitor } from './disk-monitor.ts'
 import type { Guardian } from './guardian.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import { Liveness } from './liveness.ts'
+import { NodeReport } from './node-report.ts'
 import type { LeadOptions } from './options.ts'
 import { oneAtATime, startSideJobs } from './side-jobs.ts'
 
@@ -55,6 +56,7 @@ function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat,
     reconciler: new Reconciler(context),
     upkeep: new Upkeep(context),
     page: new ArchivePageWriter(home, log),
+    node: new NodeReport(home, settings.config.NODE_LOST_SECONDS, log),
     disk: new DiskMonitor(home.dataDir, settings.config.DISK_FLOOR, log),
     liveness: new Liveness(livenessFile),
     inTurn: oneAtATime(),
@@ -66,7 +68,7 @@ function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat,
 /** The jobs beside the loop. `startJobs` starts them when it is first called. */
 function jobsBeside(parts: Parts) {
   const { log, bell, context, outage, heart, pool, inTurn, manager } = parts
-  const { reconciler, scheduled, upkeep, page, disk, liveness } = parts
+  const { reconciler, scheduled, upkeep, page, node, disk, liveness } = parts
   const ended = new AbortController()
   const over = AbortSignal.any([context.stop.drain, ended.signal])
   const beside = Object.entries(parts.beside).map(([name, begin]) => ({ name, job: begin(over, () => bell.wake()) }))
@@ -75,6 +77,7 @@ function jobsBeside(parts: Parts) {
     'the archive’s page': () => inTurn(() => page.write(pool.busy > 0, false)),
     schedules: () => inTurn(() => scheduled.whenDue()),
     upkeep: () => upkeep.whenDue(),
+    'the node’s report': () => node.whenDue(),
     'disk space': () => heart.isBlockedBy(disk.look() ?? troubleOf(pool)),
     'the liveness file': () => liveness.touch(),
     ...(manager.isThere && { 'the service manager': seldom(async () => manager.says(await whatItDoes(parts))) }),

@@ -62,7 +62,7 @@ async function whyStuck(home: Home, row: LiveRow): Promise<string | undefined> {
 /** Crawls that the runner may not work on. */
 async function outOfScope(home: Home, leader: LiveRow, work: Unfinished): Promise<string | undefined> {
   const scope = (leader.scope ?? {}) as WorkScope
-  if (work.dueForSeconds === null || (await openCrawls(home.db, scope, 0)).open > 0) return undefined
+  if (work.dueForSeconds === null || (await openCrawls(home, scope, 0)).open > 0) return undefined
   const only = scope.snapshotIds
     ? 'works on one page only'
     : scope.crawlIds

@@ -86,13 +86,13 @@ async function look(crawl: CrawlInWork): Promise<Partial<CrawlState>> {
   tick.progress()
   if (await services.haveEnded()) return { services: 'fallen' }
   if (watch.hasProgressed() && claim.attempts > 1) await queue.forgetAttempts(claim)
-  const pages = await openSnapshots(home.db, claim.id)
+  const pages = await openSnapshots(home, claim.id)
   if (pages.token !== claim.token) {
     pool.recheck()
     throw new ClaimLost(`crawl ${claim.id} was paused, sealed or taken over`)
   }
   watch.tend(pages)
-  const isInScope = allPagesWithin(context.scope) || !pages.open || (await isWithin(home.db, context.scope, claim.id))
+  const isInScope = allPagesWithin(context.scope) || !pages.open || (await isWithin(home, context.scope, claim.id))
   const hasSpace = hasSpaceIn(context)
   return { pages, isInScope, hasSpace, mayBegin: mayBegin(crawl, tick.signal, hasSpace), bundle: 'due' }
 }

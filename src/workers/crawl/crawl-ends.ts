@@ -36,7 +36,7 @@ export async function sealCrawl(
     return true
   } catch (error) {
     if (!(error instanceof ClaimLost)) throw error
-    if ((await openSnapshots(home.db, claim.id)).token !== claim.token) throw error
+    if ((await openSnapshots(home, claim.id)).token !== claim.token) throw error
     return false
   }
 }
@@ -44,6 +44,11 @@ export async function sealCrawl(
 /** Whether all open snapshots of a crawl wait: paused, or for another try of a hook. */
 export function isIdle({ open, due, claimed, rest_s }: OpenSnapshots): boolean {
   return open && due + claimed === 0 && rest_s > NAP_SECONDS
+}
+
+/** Whether all that is due of a crawl has its files on another node, which works: that node goes on with it. */
+export function isElsewhere({ due, claimed, listed, elsewhere }: OpenSnapshots): boolean {
+  return due + claimed === 0 && !listed && elsewhere !== null
 }
 
 /**
@@ -59,8 +64,10 @@ export async function releaseCrawl(
   await transact(home.db, async (tx) => {
     // A command that reschedules a snapshot takes this lock first, and wakes the crawl when no worker has it.
     await lockCrawl(tx, claim.id)
-    const now = await openSnapshots(tx, claim.id)
-    await queue.on(kyselySql(tx)).release(claim, isIdle(now) ? 1_000 * now.rest_s : 0, counts)
+    const now = await openSnapshots({ ...home, db: tx }, claim.id)
+    const inside = queue.on(kyselySql(tx))
+    if (isElsewhere(now)) await inside.update(claim, { home_node: now.elsewhere })
+    await inside.release(claim, isIdle(now) ? 1_000 * now.rest_s : 0, counts)
   })
 }
 

@@ -1,5 +1,5 @@
 import { MOST_DUE, type OpenSnapshots } from '../../db/open-snapshots.ts'
-import { isIdle } from './crawl-ends.ts'
+import { isElsewhere, isIdle } from './crawl-ends.ts'
 
 /** A crawl in work, as far as it matters to what happens next: plain data. */
 export interface CrawlState {
@@ -46,7 +46,7 @@ export function planCrawl(state: CrawlState): CrawlNext {
     if (bundle === 'due') return { do: 'bundle' }
     return services === 'up' ? { do: 'end services' } : { do: 'seal' }
   }
-  if (isCutShort || state.isStopped || isIdle(pages) || !state.isInScope) return { do: 'release' }
+  if (isCutShort || state.isStopped || isIdle(pages) || isElsewhere(pages) || !state.isInScope) return { do: 'release' }
   const wait = pages.due >= MOST_DUE ? 'pace' : 'wait'
   return {
     do: 'work',

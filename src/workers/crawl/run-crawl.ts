@@ -58,6 +58,8 @@ async function begin(lane: CrawlLane, claim: CrawlClaim, tick: Context): Promise
   const started = isQueued(claim)
     ? await startCrawl(context, queue, claim, !isPrepared)
     : (claim as CrawlInWork['claim'])
+  const { dataDirId } = context.owner.home
+  if (!isQueued(claim) && claim.row.home_node !== dataDirId) await queue.update(claim, { home_node: dataDirId })
   tick.holds(started)
   sequence.onStep = (withinMs) => tick.progress(withinMs)
   await failpoint('claim.crawl_started')

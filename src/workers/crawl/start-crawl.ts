@@ -25,7 +25,7 @@ export async function startCrawl(
     if (again && (await queue.on(kyselySql(tx)).hasMoved(claim, 'started'))) return { ...claim, state: 'started' }
     const added = await addPart(tx, claim)
     if (added && !added.isLast) await passPart(tx, claim.id, added.part)
-    const fields = added?.isLast ? { next_part: null } : undefined
+    const fields = { home_node: context.owner.home.dataDirId, ...(added?.isLast && { next_part: null }) }
     return await queue.on(kyselySql(tx)).move(claim, 'start', context.owner.processId, fields)
   })
 }

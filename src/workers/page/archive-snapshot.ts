@@ -3,6 +3,7 @@ import type { Ended } from '../../engine/outcome.ts'
 import { ClaimLost } from '../../engine/queue.ts'
 import type { SnapshotClaim } from '../../machines/queues.ts'
 import { snapshotMachine } from '../../machines/snapshot.ts'
+import { takePageHome } from '../../machines/take-home.ts'
 import { sealByRows } from '../repair/seal-by-rows.ts'
 import type { HookSequence } from '../sequence/hook-sequence.ts'
 import type { WorkerProcessContext } from '../supervise/worker-process.ts'
@@ -35,7 +36,8 @@ export async function archiveSnapshot(
   if (!crawl) throw new ClaimLost(`snapshot ${claim.id} was deleted`)
   // Before anything that may be the cause of the failures.
   if (isGivenUp && claim.attempts > MOST_ATTEMPTS + 1) return await sealByRows(context, queue, claim, GIVEN_UP)
-  const { page, claimed } = await takeUp(context, sequence, claim, crawl, tick, isGivenUp ? GIVEN_UP : undefined)
+  const own = await takePageHome(context.owner, claim)
+  const { page, claimed } = await takeUp(context, sequence, own, crawl, tick, isGivenUp ? GIVEN_UP : undefined)
   for (let state = claimed; ; ) {
     state = after(state, { what: 'stop', stop: stopOf(context, tick.signal) })
     const next = plan(state)

@@ -125,8 +125,8 @@ async function onePage(watch: (name: string, step: () => Promise<unknown>) => Pr
   let claim: SnapshotClaim | undefined
   let started: SnapshotClaim<'started'> | undefined
   let results: Awaited<ReturnType<typeof prepareResults>> = []
-  await watch('look for crawls', () => openCrawls(db, {}, 20_000))
-  await watch('count for a wake-up', () => openSnapshots(db, crawlId))
+  await watch('look for crawls', () => openCrawls(owner.home, {}, 20_000))
+  await watch('count for a wake-up', () => openSnapshots(owner.home, crawlId))
   await watch('claim', async () => {
     claim = await queue.next()
   })

@@ -55,6 +55,7 @@ import { machineById, machineRow, machines } from '../../../src/db/machines.ts'
 import * as meanings from '../../../src/db/meanings.ts'
 import { planMigration } from '../../../src/db/migration-plan.ts'
 import { runningRow } from '../../../src/db/new-process.ts'
+import * as nodes from '../../../src/db/nodes.ts'
 import { openSnapshots } from '../../../src/db/open-snapshots.ts'
 import { claimedCrawls, pagesInWork } from '../../../src/db/pages-in-work.ts'
 import * as rows from '../../../src/db/process-rows.ts'
@@ -88,6 +89,7 @@ import { retry } from '../../../src/machines/retry.ts'
 import * as scheduled from '../../../src/machines/scheduled-crawls.ts'
 import { isWithin, openCrawls } from '../../../src/machines/scope.ts'
 import { startAtOnce } from '../../../src/machines/start-crawl.ts'
+import { takePageHome } from '../../../src/machines/take-home.ts'
 import { sealCrawl } from '../../../src/workers/crawl/crawl-ends.ts'
 import { endFormerWorkers } from '../../../src/workers/supervise/reap.ts'
 import { makeLargeArchive } from '../../bench/large-archive.ts'
@@ -290,6 +292,9 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/results.ts countBelow': async () => {
     for (const noun of ['crawl', 'snapshot', 'result'] as const) await results.countBelow(db, noun, [other])
   },
+  'db/nodes.ts reportNode': () =>
+    nodes.reportNode(home, { hostname: 'here', version: '1', schema: 1, freeBytes: null }),
+  'db/nodes.ts loseSilentNodes': () => nodes.loseSilentNodes(home, 60),
   'db/runners.ts requestHandoff': () => runners.requestHandoff(home, worker, [other], [], 1),
   'db/runners.ts seenLead': () => runners.seenLead(db, home.dataDirId, { guid: other, hostname: 'here' }),
   'db/runners.ts isHandoffRequested': () => runners.isHandoffRequested(home, other),
@@ -350,13 +355,14 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await snapshots.snapshotsIn(db, crawl, 'sealed', { after: other, limit: 500, only: [other] })
   },
   'db/snapshots.ts crawlsOfSnapshots': () => snapshots.crawlsOfSnapshots(db, [other]),
-  'db/open-snapshots.ts openSnapshots': () => openSnapshots(db, crawl),
+  'db/open-snapshots.ts openSnapshots': () => openSnapshots({ db, dataDirId: other }, crawl),
   'db/unfinished.ts unfinished': () => unfinished(db),
   'db/unfinished.ts dueNow': () => dueNow(db),
-  'machines/scope.ts isWithin': () => isWithin(db, { snapshotIds: [other], exclude: ['snapshot'] }, crawl),
+  'machines/scope.ts isWithin': () =>
+    isWithin({ db, dataDirId: other }, { snapshotIds: [other], exclude: ['snapshot'] }, crawl),
   'machines/scope.ts openCrawls': async () => {
     for (const scope of [{}, { crawlIds: [other] }, { exclude: ['snapshot'] }, { exclude: ['crawl'] }] as const)
-      await openCrawls(db, scope, 1_000)
+      await openCrawls({ db, dataDirId: other }, scope, 1_000)
   },
   'machines/queues.ts crawlQueue': async () => {
     for (const scope of [{}, { crawlIds: [other] }, { snapshotIds: [other] }, { exclude: ['snapshot'] }] as const)
@@ -509,6 +515,11 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await expect(queue.moveAndClaim(claim, 'seal', {}, worker, sealed, ALL_ENDED)).rejects.toThrow()
   },
   'machines/results.ts writeResults': () => Promise.resolve(), // Above.
+  'machines/take-home.ts takePageHome': async () => {
+    const { claim } = await startedPage()
+    const elsewhere = await takePageHome(owner(), { ...claim, row: { ...claim.row, home_node: other } })
+    expect(elsewhere.row.home_node).toBeNull()
+  },
   'machines/prepare-results.ts addResults': () => Promise.resolve(), // Above.
   'machines/results.ts repeatResults': () => Promise.resolve(), // Above.
   'machines/finish-page.ts finishPage': () => Promise.resolve(), // Above.

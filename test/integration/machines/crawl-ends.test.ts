@@ -221,7 +221,7 @@ describe('the seal of a crawl', () => {
           outcome = case when $2 = 'sealed' then 'archived' end`
         await test.query(`update snapshot set ${change} where crawl_id = $1`, [id, status])
         await test.query('update crawl set next_part = $2 where id = $1', [id, nextPart])
-        const isThere = (await openSnapshots(db, id)).open
+        const isThere = (await openSnapshots({ db, dataDirId: id }, id)).open
         expect([status, nextPart, await test.value('select crawl_is_over($1)', [id])]).toEqual([
           status,
           nextPart,

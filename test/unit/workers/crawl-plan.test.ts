@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { MOST_DUE, type OpenSnapshots } from '../../../src/db/open-snapshots.ts'
 import { type CrawlState, planCrawl, STARTED } from '../../../src/workers/crawl/crawl-plan.ts'
 
-const OPEN: OpenSnapshots = { open: true, listed: false, due: 3, claimed: 1, rest_s: 0, token: 'ours' }
+const OPEN: OpenSnapshots = { open: true, listed: false, due: 3, claimed: 1, rest_s: 0, elsewhere: null, token: 'ours' }
 const DONE: OpenSnapshots = { ...OPEN, open: false, due: 0, claimed: 0 }
 
 /** A crawl that somebody has just looked at. */

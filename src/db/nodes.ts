@@ -1,0 +1,72 @@
+import { sql } from 'kysely'
+import type { Home } from './home.ts'
+import { withRetry } from './retry.ts'
+
+// Nodes: the data dirs of one database, each on one machine, with its own runner and its own files.
+
+const NODE_STATES = ['active', 'draining', 'lost'] as const
+export type NodeState = (typeof NODE_STATES)[number]
+
+/** What a runner reports of its node. */
+export interface NodeFacts {
+  readonly hostname: string
+  readonly version: string
+  /** The newest schema that its program knows. */
+  readonly schema: number
+  /** On the disk of its archive; null: not known. */
+  readonly freeBytes: number | null
+}
+
+/**
+ * Reports that our node is there, and makes its row when it is new: named after its machine, or after its folder, too,
+ * where that name is taken. A lost node is active again; one that drains goes on.
+ * @returns its state
+ */
+export async function reportNode(home: Home, facts: NodeFacts): Promise<NodeState> {
+  const { db, dataDirId, dataDir, machineId } = home
+  const { hostname, version, schema, freeBytes } = facts
+  const folder = dataDir.slice(dataDir.lastIndexOf('/') + 1)
+  const names = [hostname, `${hostname}:${folder}`, `${hostname}:${folder}:${dataDirId.slice(-4)}`]
+  const report = sql<{ state: NodeState }>`
+    insert into node (id, machine_id, data_dir, name, version, schema, free_bytes)
+    select ${dataDirId}, ${machineId}, ${dataDir}, name, ${version}, ${schema}, ${freeBytes}
+    from unnest(${names}::text[]) with ordinality as one (name, place)
+    where not exists (select from node where node.name = one.name and node.id <> ${dataDirId})
+    order by place limit 1
+    on conflict (id) do update
+    set machine_id = excluded.machine_id, data_dir = excluded.data_dir, version = excluded.version,
+      schema = excluded.schema, free_bytes = excluded.free_bytes, heartbeat_at = now(),
+      state = case node.state when 'lost' then 'active' else node.state end
+    returning state`
+  const { rows } = await withRetry(db, () => report.execute(db))
+  return rows[0]!.state
+}
+
+/**
+ * Marks the other nodes lost that have not reported for so long: their open pages are anybody's from then on.
+ * @returns their names
+ */
+export async function loseSilentNodes(
+  { db, dataDirId }: Pick<Home, 'db' | 'dataDirId'>,
+  seconds: number,
+): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    update node set state = 'lost'
+    where state in ('active', 'draining') and id <> ${dataDirId}
+      and heartbeat_at < now() - make_interval(secs => ${seconds})
+    returning name`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+/**
+ * A condition on a crawl or page with a `home_node`: the node of this id may work on it. It has no home yet, or its
+ * home is this node, or one that does not work.
+ */
+export const mayWorkHere = (table: string, node: string): string =>
+  `(${table}.home_node is null or ${table}.home_node = ${node} or not exists (
+      select from node where node.id = ${table}.home_node and node.state = 'active'))`
+
+/** The same for a page, which is anybody's, too, as long as no result has files. */
+export const pageMayWorkHere = (table: string, node: string): string =>
+  `(${mayWorkHere(table, node)} or not exists (
+      select from archive_result where snapshot_id = ${table}.id and node_id is not null))`

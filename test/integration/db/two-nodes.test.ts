@@ -1,0 +1,84 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectComplete, pagesOf, resultsOf } from '../../support/archive.ts'
+import type { TestHome } from '../../support/homes.ts'
+import { sealedCrawl } from '../../support/observer.ts'
+import { hook } from '../../support/plugins.ts'
+import { eventually } from '../../support/program.ts'
+import { useSharedServer } from '../../support/shared-database.ts'
+import { type Site, startSite } from '../../support/site.ts'
+
+const server = useSharedServer()
+let site: Site
+
+beforeAll(async () => {
+  site = await startSite(3)
+})
+afterAll(() => site.close())
+
+/** Two data dirs on one database. */
+async function twoNodes(): Promise<[TestHome, TestHome]> {
+  const url = await server.emptyDatabase()
+  const both: [TestHome, TestHome] = [server.newHome(url), server.newHome(url)]
+  for (const home of both) expect((await home.run(['init'])).code).toBe(0)
+  return both
+}
+
+const nodeOf = (home: TestHome) => home.value<string>('select id from node where data_dir = $1', [home.dataDir])
+
+describe('a page', () => {
+  it('is worked on again where its files are, whichever node wants it', async () => {
+    const [one, two] = await twoNodes()
+    const first = one.start(['run'])
+    const crawl = await one.add('--plugins', 'html,title', `${site.url}/page-1.html`)
+    await sealedCrawl(one, crawl)
+    const second = two.start(['run'])
+    await second.says(/leading \(term 1\)/)
+    const node = await nodeOf(one)
+    expect((await two.run(['crawl', 'retry', crawl])).code).toBe(0)
+    await sealedCrawl(two, crawl)
+    expect((await pagesOf(one, crawl)).map(({ home_node }) => home_node)).toEqual([node])
+    for (const { node_id, output_files } of await resultsOf(one, crawl))
+      expect([node, null]).toContain(Object.keys(output_files).length > 0 ? node_id : null)
+    await expectComplete(one, crawl)
+    for (const runner of [first, second]) {
+      runner.signal('SIGTERM')
+      expect((await runner.finished()).code).toBe(0)
+    }
+  })
+
+  it('of a lost node is archived by another, all of it, and the older folder is to be removed', async () => {
+    const [one, two] = await twoNodes()
+    const hold = join(one.dataDir, 'hold')
+    for (const home of [one, two])
+      hook(home, 'waits', '41_waits.sh', `while [[ -e ${hold} ]]; do sleep 0.05; done; echo waited >waited.txt`)
+    writeFileSync(hold, '')
+    const crawl = await one.add('--plugins', 'html,waits', `${site.url}/page-1.html`)
+    const first = one.start(['run'])
+    await eventually(() => one.value("select count(*) = 1 from archive_result where status = 'succeeded'"))
+    const page = (await pagesOf(one, crawl))[0]!
+    first.signal('SIGKILL')
+    await first.finished()
+    // What its lease and the wait of the other node take.
+    await two.query("update node set heartbeat_at = now() - interval '1 hour'")
+    for (const table of ['crawl', 'snapshot']) await two.query(`update ${table} set retry_at = now()`)
+    rmSync(hold)
+    const second = two.start(['run'])
+    await sealedCrawl(two, crawl)
+    const [lost, node] = [await nodeOf(one), await nodeOf(two)]
+    expect(await two.value('select state from node where id = $1', [lost])).toBe('lost')
+    const results = await resultsOf(two, crawl)
+    expect(results.map(({ plugin, status, node_id }) => [plugin, status, node_id])).toEqual([
+      ['html', 'succeeded', node],
+      ['waits', 'succeeded', node],
+    ])
+    await expectComplete(two, crawl)
+    expect(await two.query('select node_id, what, ids from file_job')).toEqual([
+      { node_id: lost, what: 'page', ids: [page.id] },
+    ])
+    expect(existsSync(join(one.dataDir, page.output_dir, 'html'))).toBe(true)
+    second.signal('SIGTERM')
+    expect((await second.finished()).code).toBe(0)
+  })
+})
