@@ -41,7 +41,7 @@ from (
   order by p.data_dir_id, p.seq desc
 ) last_seen;
 
--- Whatever is there is of the one node, if there is but one: a constant default fills a column without writing its rows.
+-- Whatever is there is of the one node, if there is but one: a constant default fills a column and writes no row.
 do $$
 declare
   only_node uuid := (select min(id::text)::uuid from node having count(*) = 1);
