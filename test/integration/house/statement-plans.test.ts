@@ -66,7 +66,7 @@ import * as results from '../../../src/db/results.ts'
 import * as runners from '../../../src/db/runners.ts'
 import * as schedules from '../../../src/db/schedules.ts'
 import { SealedPages } from '../../../src/db/sealed-pages.ts'
-import { serverClock, serverIdentity, serverSize } from '../../../src/db/server-identity.ts'
+import { replication, serverClock, serverIdentity, serverSize } from '../../../src/db/server-identity.ts'
 import * as snapshots from '../../../src/db/snapshots.ts'
 import * as tags from '../../../src/db/tags.ts'
 import * as terms from '../../../src/db/terms.ts'
@@ -338,6 +338,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/server-identity.ts serverIdentity': () => serverIdentity(db),
   'db/server-identity.ts serverSize': () => serverSize(db),
   'db/server-identity.ts serverClock': () => serverClock(db),
+  'db/server-identity.ts replication': () => replication(db),
   'db/snapshots.ts insertSnapshots': () =>
     inTransaction(async (tx) => {
       const add = (depth: number, ...names: string[]) =>
