@@ -26,7 +26,12 @@ it('a machine that stood still, while another archived its page, ends its hook a
   for (const home of [one, two]) expect((await home.run(['init'])).code).toBe(0)
   const [log, hold] = [join(one.dataDir, 'log'), join(one.dataDir, 'hold')]
   writeFileSync(hold, '')
-  hook(one, 'waits', '41_waits.sh', `while [[ -e ${hold} ]]; do date +%s%3N >>${log}; sleep 0.05; done; echo 1 >one.txt`)
+  hook(
+    one,
+    'waits',
+    '41_waits.sh',
+    `while [[ -e ${hold} ]]; do date +%s%3N >>${log}; sleep 0.05; done; echo 1 >one.txt`,
+  )
   hook(two, 'waits', '41_waits.sh', 'echo 2 >two.txt')
   const crawl = await one.add('--plugins', 'html,waits', `${site.url}/page-1.html`)
   const first = one.start(['run'])

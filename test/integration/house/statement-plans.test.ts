@@ -439,7 +439,9 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
       ]),
     ),
   'db/backups.ts beginBackup': () =>
-    backups.beginBackup(home, { id: worker, processId: worker, file: 'x', isScheduled: true }),
+    backups.beginBackup(home, { id: worker, processId: worker, file: 'x' }),
+  'db/backups.ts beginDueBackup': () =>
+    backups.beginDueBackup(home, { id: uuidv7(), processId: worker, file: 'x' }, null),
   'db/backups.ts endBackup': () => backups.endBackup(db, { id: worker, size: 1, sha256: 'x', checked: 'read' }),
   'db/backups.ts failBackup': () => backups.failBackup(db, worker, 'x'),
   'db/backups.ts forgetBackups': () => backups.forgetBackups(db, [worker]),
