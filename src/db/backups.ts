@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
 import { IS_LIVE } from './processes.ts'
+import { transact } from './retry.ts'
 
 // The table `backup`: backups and attempts at them. A file is one of ours only as long as its row says so.
 
@@ -11,6 +12,8 @@ export type Checked = 'read' | 'restored'
 /** A backup of all rows, or an attempt at one. */
 export interface BackupRow {
   readonly id: string
+  /** Where its file is; null: not known. */
+  readonly data_dir_id: string | null
   readonly file: string
   readonly is_scheduled: boolean
   readonly status: 'running' | 'succeeded' | 'failed'
@@ -35,17 +38,47 @@ export interface BackupsKnown {
 }
 
 const COLUMNS = sql`
-  id, file, is_scheduled, status, begun_at, extract(epoch from now() - begun_at)::float8 as age_s, ended_at, size,
+  id, data_dir_id, file, is_scheduled, status, begun_at, extract(epoch from now() - begun_at)::float8 as age_s, ended_at, size,
   sha256, checked, why`
 
-/** Notes that this process begins a backup. */
-export async function beginBackup(
-  { db, dataDirId }: Home,
-  { id, processId, file, isScheduled }: { id: string; processId: string; file: string; isScheduled: boolean },
-): Promise<void> {
+interface NewBackup {
+  readonly id: string
+  readonly processId: string
+  readonly file: string
+}
+
+/** Notes that this process begins a backup that somebody has asked for. */
+export async function beginBackup({ db, dataDirId }: Home, { id, processId, file }: NewBackup): Promise<void> {
   await sql`
     insert into backup (id, data_dir_id, process_id, file, is_scheduled)
-    values (${id}, ${dataDirId}, ${processId}, ${file}, ${isScheduled})`.execute(db)
+    values (${id}, ${dataDirId}, ${processId}, ${file}, false)`.execute(db)
+}
+
+/**
+ * The same for one that is due, once for all data dirs of the database: not while another makes one, unless that is
+ * lost, nor when another has made one since.
+ * @param last the newest backup, after which it is due
+ * @returns whether it begins
+ */
+export async function beginDueBackup(
+  { db, dataDirId }: Home,
+  { id, processId, file }: NewBackup,
+  last: Pick<BackupRow, 'id'> | null,
+): Promise<boolean> {
+  return await transact(db, async (tx) => {
+    await sql`lock table backup in share row exclusive mode`.execute(tx)
+    const { rows } = await sql`
+      insert into backup (id, data_dir_id, process_id, file, is_scheduled)
+      select ${id}, ${dataDirId}, ${processId}, ${file}, true
+      where (select b.id from backup b where b.status = 'succeeded' order by b.begun_at desc limit 1)
+          is not distinct from ${last?.id ?? null}::uuid
+        and not exists (
+          select from backup b join node on node.id = b.data_dir_id
+          where b.status = 'running' and b.is_scheduled and node.id <> ${dataDirId} and node.state <> 'lost')
+      on conflict (id) do update set file = excluded.file
+      returning id`.execute(tx)
+    return rows.length === 1
+  })
 }
 
 /** The file is complete, and was checked. It replaces earlier ones in the same file. */

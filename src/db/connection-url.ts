@@ -30,3 +30,16 @@ export function forPostgresJs(url: string) {
     ssl: encrypted === true ? {} : encrypted,
   }
 }
+
+/** Who can listen between us and the database, or answer in its place. */
+export type WireSafety = 'local' | 'plain' | 'unverified' | 'verified'
+
+/** How safe the wire of this URL is, by its host and `sslmode`, or PGHOST and PGSSLMODE. */
+export function wireSafety(url: string): WireSafety {
+  const { host, ssl } = new pg.Client({ connectionString: forPg(url) })
+  if (/^(\/|localhost$|127\.|::1$)/.test(host)) return 'local'
+  const tls = ssl as boolean | ConnectionOptions // Its declared type is too narrow.
+  if (!tls) return 'plain'
+  const isChecked = tls === true || (tls.rejectUnauthorized !== false && tls.checkServerIdentity === undefined)
+  return isChecked ? 'verified' : 'unverified'
+}

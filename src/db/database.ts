@@ -27,6 +27,9 @@ export const STATEMENT_MS = 15_000
 const IDLE_MS = 10_000
 const KEPT = 2
 
+/** What a session must say for `RELAXED` to have an effect. */
+const RELAXED_COMMIT = 'archivebox.synchronous_commit=off'
+
 // bigint and count() as numbers: every one in this schema stays below 2^53.
 const INT8 = 20
 const NUMERIC = 1700
@@ -48,10 +51,10 @@ export interface DatabaseOptions {
   /** The most connections this process may hold; 2 when not given. */
   readonly connections?: number
   /**
-   * Keep each statement prepared on its connection: halves the server's work, but requires the server itself, no pooler
-   * in between.
+   * The server is our own, with no pooler in between and no standby behind: each statement is kept prepared on its
+   * connection, which halves the server's work, and commits that need not wait for the disk do not.
    */
-  readonly prepare?: boolean
+  readonly embedded?: boolean
   /**
    * One plan for each prepared statement, whatever its values: for a process that sends the same few over and over.
    * Left to itself the server plans each at least five times, and some every time, depending on how large tables were.
@@ -68,17 +71,18 @@ export interface DatabaseOptions {
  * `explainDatabaseError`).
  */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
-  const { name, connections = 2, prepare = false, onePlan = false, statementMs = 60_000, patience } = options
+  const { name, connections = 2, embedded = false, onePlan = false, statementMs = 60_000, patience } = options
+  const session = [RELAXED_COMMIT, ...(onePlan ? ['plan_cache_mode=force_generic_plan'] : [])]
   const pool = new pg.Pool({
     connectionString: forPg(url),
     max: connections,
     min: Math.min(connections, KEPT),
     application_name: name,
-    ...(prepare && onePlan && { options: '-c plan_cache_mode=force_generic_plan' }),
+    ...(embedded && { options: session.map((setting) => `-c ${setting}`).join(' ') }),
     ...CONNECTING,
     idleTimeoutMillis: IDLE_MS,
     types: types as pg.CustomTypesConfig,
-    Client: boundedClient({ statementMs, prepare }),
+    Client: boundedClient({ statementMs, prepare: embedded }),
   })
   // A connection that the server cuts, idle or between two statements, must not end the process: the next query reports
   // what is wrong.

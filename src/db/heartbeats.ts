@@ -11,7 +11,7 @@ import type { ProcessRow } from './processes.ts'
 export const BEAT_MS = 5_000
 
 /**
- * How long a leader trusts its lead without an answer from the database, on the monotonic clock, from before the query.
+ * How long a leader trusts its lead without an answer from the database, from before the query; suspended time counts.
  * A leader that was silent for longer has stopped all work, or will when it resumes.
  */
 export const TRUST_MS = 25_000
@@ -20,6 +20,12 @@ export const TRUST_MS = 25_000
  * A process that cannot be seen from here counts as alive while its heartbeat is this fresh, by the database's clock.
  */
 export const UNSEEN_SECONDS = 30
+
+/**
+ * How long after the question whether a page is ours we act on the answer: no runner elsewhere may lead sooner after
+ * the end of our leader's trust.
+ */
+export const CONFIRMED_MS = UNSEEN_SECONDS * 1_000 - TRUST_MS
 
 /** What a leader learns from its heartbeat. */
 export interface Beat {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
+import { RELAXED as TEXT } from '../engine/relaxed.ts'
 
 /**
- * Among what a statement returns: the commit of its transaction does not wait for the disk.
+ * Among what a statement returns: on a server of our own, the commit of its transaction does not wait for the disk.
  *
  * Work that a power cut undoes is repeated by its next owner, so of a page only the commit of the seal waits, and
  * flushes all earlier ones. When the server alone dies, the worker continues after such a loss: so the seal checks that
@@ -9,4 +10,4 @@ import { sql } from 'kysely'
  * seal of the page before or by `prepareResults`: a server that had forgotten it would give the page to a second worker
  * while the first works.
  */
-export const RELAXED = sql<string>`set_config('synchronous_commit', 'off', true)`
+export const RELAXED = sql<string>`${sql.raw(TEXT)}`

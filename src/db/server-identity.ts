@@ -31,3 +31,24 @@ export async function serverIdentity(db: Database): Promise<string | null> {
     return null
   }
 }
+
+/** What a failover of this server keeps, as far as it shows. */
+export interface Replication {
+  /** `synchronous_standby_names`; empty: no commit waits for a standby. */
+  readonly waitsFor: string
+  /** `synchronous_commit` of our sessions. */
+  readonly commit: string
+  /** The standbys that are connected, and those of them for which commits wait; null: we may not see which. */
+  readonly standbys: number
+  readonly synchronous: number | null
+}
+
+export async function replication(db: Database): Promise<Replication> {
+  const { rows } = await sql<Replication>`
+    select current_setting('synchronous_standby_names') as "waitsFor", current_setting('synchronous_commit') as commit,
+      count(*) as standbys,
+      case when count(*) = count(sync_state) then count(*) filter (where sync_state in ('sync', 'quorum'))
+        end as synchronous
+    from pg_stat_replication where state = 'streaming' or state is null`.execute(db)
+  return rows[0]!
+}

@@ -1,3 +1,4 @@
+import { elapsed } from '../base/elapsed.ts'
 import { uuidv7 } from '../base/ids.ts'
 import type { ActorSettings } from './actor-options.ts'
 import type { AnyClaimed } from './claimed.ts'
@@ -20,7 +21,7 @@ export class ActorClaims<M extends Machine, Row> {
   readonly #options: ActorSettings<M, Row>
   readonly #leaseSeconds: number
   readonly #owner: string
-  /** Monotonic time right before the last claim was requested. */
+  /** Right before the last claim was requested, by `elapsed`. */
   claimedAt = 0
 
   constructor(queue: Queue<M, Row>, options: ActorSettings<M, Row>, leaseSeconds: number) {
@@ -65,7 +66,7 @@ export class ActorClaims<M extends Machine, Row> {
   options() {
     const token = uuidv7()
     this.#options.onClaiming?.(token)
-    this.claimedAt = performance.now()
+    this.claimedAt = elapsed()
     const values = this.#options.values?.()
     return { token, owner: this.#owner, leaseSeconds: this.#leaseSeconds, ...(values ? { values } : {}) }
   }

@@ -1,4 +1,5 @@
 import { aborted, Bell } from '../base/abort.ts'
+import { elapsed } from '../base/elapsed.ts'
 import { ActorClaims, ObjectAlreadyClaimed, QueueIsEmpty } from './actor-claims.ts'
 import { ACTOR_DEFAULTS, type ActorOptions, type ActorSettings } from './actor-options.ts'
 import { asError } from './as-error.ts'
@@ -90,7 +91,7 @@ export class Actor<M extends Machine, Row = Record<string, unknown>> {
     // Not awaited: a renewal that is still under way at the end does not matter.
     void keepClaims([{ executor: this.#executor, leaseSeconds: this.#leaseSeconds }], report, over.signal)
     const end = await new Promise<TickEnd>((resolve) =>
-      this.#executor.start(claim as SomeClaim, this.#claims.claimedAt || performance.now(), resolve),
+      this.#executor.start(claim as SomeClaim, this.#claims.claimedAt || elapsed(), resolve),
     )
     over.abort()
     supervised?.onRecheck.delete(recheck)

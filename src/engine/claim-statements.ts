@@ -1,4 +1,5 @@
 import type { Machine } from './machine.ts'
+import { RELAXED } from './relaxed.ts'
 import type { Statement } from './sql.ts'
 import { isDue, named, quote, type Table, tableOf } from './table.ts'
 import { settleAlikeParameters, settledAlike } from './transition-statements.ts'
@@ -44,12 +45,6 @@ export interface ClaimOptions {
 
 export type Retry = <T>(work: (isAgain: boolean) => Promise<T>) => Promise<T>
 
-/**
- * A claim undone by a power cut is a due row again, so its commit need not wait for the disk. (This affects the whole
- * transaction, if the caller does more in it. Outcomes always wait.)
- */
-const RELAXED = "(select set_config('synchronous_commit', 'off', true)) as relaxed"
-
 /** The lowest id of each type: the cursor that skips nothing. */
 export const LOWEST_ID = {
   uuid: '00000000-0000-0000-0000-000000000000',
@@ -59,12 +54,13 @@ export const LOWEST_ID = {
 
 /**
  * Parameters: lease in seconds, cursor (schedule, id), token, owner (when the table has one), values of `where` and
- * `fence`. The limit is part of the text: without it the planner assumes a tenth of the table. Row locks decide between
- * claimants.
+ * `fence`. A claim that is lost is a due row again, so its commit need not wait; outcomes always do. The limit is part
+ * of the text: without it the planner assumes a tenth of the table. Row locks decide between claimants.
  */
 export function claimStatement(machine: Machine, options: QueueOptions, limit: number): Statement {
   const claim = claimOf(machine, options, limit)
-  return named(machine, `claim ${limit}`, `\n    with ${claim}\n    select ${answered(options)} from taken, ${RELAXED}`)
+  const from = `from taken, (select ${RELAXED}) as relaxed`
+  return named(machine, `claim ${limit}`, `\n    with ${claim}\n    select ${answered(options)} ${from}`)
 }
 
 /** The part of a claim that `claimStatement` and `settleAndClaimStatement` share. */

@@ -1,3 +1,4 @@
+import { elapsed } from '../base/elapsed.ts'
 import { asError } from './as-error.ts'
 import { ClaimLost, type SomeClaim } from './claimed.ts'
 import { Completer } from './completer.ts'
@@ -40,7 +41,7 @@ export class Executor {
 
   /**
    * Starts the handler of a row that was just claimed (`handlerFor`), or gives the row up.
-   * @param claimedAt monotonic time before the claim was requested
+   * @param claimedAt by `elapsed`, before the claim was requested
    */
   start(claim: SomeClaim, claimedAt: number, done?: (end: TickEnd) => void): void {
     const { model, onProgress } = this.#options
@@ -88,9 +89,10 @@ export class Executor {
   /** Stops handlers past their deadline and drops rows whose lease may have ended. To be called often. */
   check(): void {
     const now = performance.now()
+    const passed = elapsed()
     for (const tick of this.#running) {
       if (tick.isLost) continue
-      if (tick.trustedUntil < now) this.#lose(tick, 'its lease could not be renewed')
+      if (tick.trustedUntil < passed) this.#lose(tick, 'its lease could not be renewed')
       else if (tick.deadlineAt < now && !tick.stopped) this.#overdue(tick)
     }
   }
@@ -99,7 +101,7 @@ export class Executor {
   async renew(): Promise<void> {
     const held = [...this.#running].filter(({ isLost }) => !isLost)
     if (held.length === 0) return
-    const askedAt = performance.now()
+    const askedAt = elapsed()
     const ours = await this.#options.queue.renew(
       held.map(({ claim }) => claim),
       this.#options.leaseSeconds,

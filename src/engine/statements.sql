@@ -37,7 +37,9 @@ with fence as (select 1 from job where id = $7 for share), due as materialized (
   select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
   from changed join due on due.id = changed."id"
 )
-select taken.* from taken, (select set_config('synchronous_commit', 'off', true)) as relaxed;
+select taken.* from taken, (select set_config('synchronous_commit',
+  coalesce(current_setting('archivebox.synchronous_commit', true), current_setting('synchronous_commit')),
+  true)) as relaxed;
 
 -- claims one row; $1 lease in seconds, $2, $3 cursor: schedule, id, $4 token, $5 owner, $6 value of `where`,
 --   $7 value of `fence`
@@ -59,7 +61,9 @@ with fence as (select 1 from job where id = $7 for share), due as materialized (
   select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
   from changed join due on due.id = changed."id"
 )
-select taken.* from taken, (select set_config('synchronous_commit', 'off', true)) as relaxed;
+select taken.* from taken, (select set_config('synchronous_commit',
+  coalesce(current_setting('archivebox.synchronous_commit', true), current_setting('synchronous_commit')),
+  true)) as relaxed;
 
 -- claims this very row; $1 lease in seconds, $2 id, $3 token, $4 owner, $5 and $6 values of `where` and `fence`
 prepare "job: claim row" as

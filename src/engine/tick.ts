@@ -20,7 +20,7 @@ export interface TickOptions {
   readonly sql: Sql
   readonly log: ((line: string) => void) | undefined
   readonly deadlineMs: number
-  /** Until when the lease certainly holds (monotonic). */
+  /** Until when the lease certainly holds, by `elapsed`. */
   readonly trustedUntil: number
   readonly done: ((end: TickEnd) => void) | undefined
   readonly next?: Context['next']
@@ -33,7 +33,7 @@ export class Tick implements Context {
   claim: SomeClaim
   readonly sql: Sql
   readonly log?: (line: string) => void
-  /** Monotonic: the handler's deadline, and until when the lease certainly holds. */
+  /** The handler's deadline, by the monotonic clock, and until when the lease certainly holds, by `elapsed`. */
   deadlineAt: number
   trustedUntil: number
   readonly done: ((end: TickEnd) => void) | undefined

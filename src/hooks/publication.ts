@@ -1,8 +1,10 @@
 import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Account } from '../base/account.ts'
+import { elapsed } from '../base/elapsed.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { flush } from '../base/flush.ts'
+import { CONFIRMED_MS } from '../db/heartbeats.ts'
 import { type CopiedTree, copyTree } from './copy-tree.ts'
 import { takeListed } from './hand-over.ts'
 
@@ -51,20 +53,17 @@ export async function publish<Plugin extends string>(
     }),
   )
   await failpoint('publish.files_aside')
-  try {
-    if (asides.size > 0) await page.confirm()
-  } catch (error) {
-    for (const { dir } of asides.values()) rmSync(dir, { recursive: true, force: true })
-    throw error
-  }
-  await putInPlace(page.root, asides)
+  await putInPlace(page, asides)
   return results
 }
 
-async function putInPlace(root: string, asides: ReadonlyMap<string, Aside>): Promise<void> {
+async function putInPlace(page: PublishedPage, asides: ReadonlyMap<string, Aside>): Promise<void> {
+  const { root } = page
+  const confirm = confirming(page, [...asides.values()])
   const olds: string[] = []
   for (const [plugin, { dir }] of asides) {
     const to = join(root, plugin)
+    await confirm()
     if (lstatSync(to, { throwIfNoEntry: false })) {
       const replaced = join(root, `.replaced-${plugin}`)
       renameSync(to, replaced)
@@ -77,6 +76,28 @@ async function putInPlace(root: string, asides: ReadonlyMap<string, Aside>): Pro
   // Before an earlier version goes. Otherwise a flush at the end of the page does: lost work is repeated until then.
   if (olds.length > 0) await flush([root])
   for (const old of olds) rmSync(old, { recursive: true, force: true })
+}
+
+/**
+ * Confirms that the page is ours. Before each rename: if it was asked a moment ago, that holds; but after the answer the
+ * machine may have been suspended. When the page is somebody else's, nothing stays aside.
+ */
+function confirming({ confirm }: PublishedPage, asides: readonly Aside[]): () => Promise<void> {
+  let until = Number.NEGATIVE_INFINITY
+  const ask = async () => {
+    const askedAt = elapsed()
+    await confirm()
+    until = askedAt + CONFIRMED_MS
+  }
+  return async () => {
+    try {
+      // Twice, when the answer has come late.
+      for (let times = 0; times < 2 && elapsed() >= until; times += 1) await ask()
+    } catch (error) {
+      for (const { dir } of asides) rmSync(dir, { recursive: true, force: true })
+      throw error
+    }
+  }
 }
 
 /** The folder itself, unless something is in it that cannot be moved. */

@@ -25,7 +25,9 @@ with fence as (select data_dir_id from runner_term where data_dir_id = $7 and te
   select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
   from changed join due on due.id = changed."id"
 )
-select taken.* from taken, (select set_config('synchronous_commit', 'off', true)) as relaxed;
+select taken.* from taken, (select set_config('synchronous_commit',
+  coalesce(current_setting('archivebox.synchronous_commit', true), current_setting('synchronous_commit')),
+  true)) as relaxed;
 
 -- renews claims; $1 ids, $2 tokens, $3 lease in seconds
 prepare "crawl: renew" as
@@ -225,7 +227,9 @@ select taken.*, jsonb_build_object(
     where a.url_hash = taken.url_hash and s.id <> taken.id and s.status is not distinct from 'sealed'
       and s.outcome in ('archived', 'partial')
     order by a.number desc limit 1
-  )) as before from taken, (select set_config('synchronous_commit', 'off', true)) as relaxed;
+  )) as before from taken, (select set_config('synchronous_commit',
+    coalesce(current_setting('archivebox.synchronous_commit', true), current_setting('synchronous_commit')),
+    true)) as relaxed;
 
 -- ends claims with the same step; $1 ids, $2 token, $3 from, $4 to, $5 event, $6 seconds until due, $7 who,
 --   $8 attempts, $9... columns
@@ -269,4 +273,6 @@ with fence as (select data_dir_id from runner_term where data_dir_id = $7 and te
   select changed.*, due.was::text as engine_was, due.expired_owner as engine_expired_owner
   from changed join due on due.id = changed."id"
 )
-select taken.* from taken, (select set_config('synchronous_commit', 'off', true)) as relaxed;
+select taken.* from taken, (select set_config('synchronous_commit',
+  coalesce(current_setting('archivebox.synchronous_commit', true), current_setting('synchronous_commit')),
+  true)) as relaxed;

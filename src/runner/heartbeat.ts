@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { sleep } from '../base/abort.ts'
+import { elapsed } from '../base/elapsed.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
@@ -73,7 +74,7 @@ export class Heartbeat {
 
   async #beat(): Promise<void> {
     if (this.#ended) return
-    const begun = performance.now()
+    const begun = elapsed()
     try {
       const answer = await heartbeat(this.#home, this.#id, await ownIdentity(), this.#blockedReason)
       await failpoint('heartbeat.beaten')

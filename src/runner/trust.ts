@@ -1,27 +1,35 @@
+import { elapsed } from '../base/elapsed.ts'
+
+/** How often it is looked whether the trust is over: what runs after a suspend ends within a second. */
+const LOOK_MS = 250
+
 /** Until when a leader may believe that it leads: for `ms` after the moment of its last question that was answered. */
 export class Trust {
   readonly #ms: number
-  readonly #onEnd: () => void
-  #until = Number.NEGATIVE_INFINITY
-  /** It fires even while a query hangs. */
-  #timer: NodeJS.Timeout | undefined
+  #until: number
+  /** It looks even while a query hangs. */
+  readonly #timer: NodeJS.Timeout
 
-  /** Begins now. */
-  constructor(ms: number, onEnd: () => void) {
+  /**
+   * Begins now.
+   * @param now a clock that counts suspended time
+   */
+  constructor(ms: number, onEnd: () => void, now = elapsed) {
     this.#ms = ms
-    this.#onEnd = onEnd
-    this.answered(performance.now())
+    this.#until = now() + ms
+    this.#timer = setInterval(() => {
+      if (now() < this.#until) return
+      this.end()
+      onEnd()
+    }, LOOK_MS)
   }
 
-  /** @param askedAt monotonic time; an answer that arrives after that to a later question changes nothing */
+  /** @param askedAt by the same clock; an answer that arrives after that to a later question changes nothing */
   answered(askedAt: number): void {
-    if (askedAt + this.#ms <= this.#until) return
-    this.#until = askedAt + this.#ms
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(this.#onEnd, this.#until - performance.now())
+    this.#until = Math.max(this.#until, askedAt + this.#ms)
   }
 
   end(): void {
-    clearTimeout(this.#timer)
+    clearInterval(this.#timer)
   }
 }

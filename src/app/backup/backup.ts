@@ -37,7 +37,7 @@ export async function backup(
   if (tryIn !== undefined) refuseScratch(path)
   if (scheduled === undefined) {
     await removeRemains({ file: path, is_scheduled: false })
-    await beginBackup(home, { id, processId, file: path, isScheduled: false })
+    await beginBackup(home, { id, processId, file: path })
   }
   try {
     const { rows, schema, sha256, size } = await writeBackup(home.databaseUrl, path, signal)

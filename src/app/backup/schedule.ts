@@ -5,7 +5,7 @@ import { sleep } from '../../base/abort.ts'
 import { messageOf } from '../../base/errors.ts'
 import { uuidv7 } from '../../base/ids.ts'
 import type { Log } from '../../base/log.ts'
-import { type BackupRow, beginBackup, failBackup, failKilledBackups, knownBackups } from '../../db/backups.ts'
+import { type BackupRow, beginDueBackup, failBackup, failKilledBackups, knownBackups } from '../../db/backups.ts'
 import type { Beside } from '../../runner/options.ts'
 import type { Archive } from '../archive.ts'
 import { secondsToNext } from '../status/backups.ts'
@@ -21,7 +21,7 @@ type Start = (backup: { readonly id: string; readonly file: string }) => ChildPr
 
 /**
  * The backups of a leader: when one is due, in a process of its own that lets everything else go first. A drain ends
- * it; the next leader begins again.
+ * it; the next leader begins again. Of several data dirs on a database, one makes it.
  * @param runnerId the leader's row: its death is that of the backup
  */
 export function scheduledBackups(
@@ -35,7 +35,7 @@ export function scheduledBackups(
     for (const row of await failKilledBackups(home, runnerId, 'its process was killed')) await removeRemains(row)
     const id = uuidv7()
     const file = nextFile(home, settings)
-    await beginBackup(home, { id, processId: runnerId, file, isScheduled: true })
+    if (!(await beginDueBackup(home, { id, processId: runnerId, file }, last))) return
     const end = whyNoRoom(file, last, settings) ?? (await ended(start({ id, file }), over))
     if (over.aborted) return
     await failBackup(home.db, id, end) // Unless it has ended its row itself, with success or a better reason.

@@ -13,6 +13,7 @@ import { giveUp } from '../open/give-up.ts'
 import { openArchive } from '../open/open-archive.ts'
 import { backups } from './backup-check.ts'
 import { type Check, type Examined, type Finding, green, red, yellow } from './check.ts'
+import { failover, wire } from './failover-checks.ts'
 
 /** The oldest PostgreSQL that works. */
 const OLDEST = 14
@@ -43,6 +44,14 @@ export const DATABASE_CHECKS: readonly Check[] = [
     look: async (asked) => {
       const found = await withServer(asked, clock).catch(() => undefined)
       return found ?? green('not compared: no database is running')
+    },
+  },
+  { name: 'wire', look: wire },
+  {
+    name: 'failover',
+    look: async (asked) => {
+      if (asked.databaseUrl === undefined) return green('none: the database is embedded')
+      return (await withServer(asked, failover).catch(() => undefined)) ?? green(NOT_CHECKED)
     },
   },
   {

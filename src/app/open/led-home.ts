@@ -24,7 +24,7 @@ export interface LikelyDatabase {
 export function likelyDatabase(dataDir: string, connection: DatabaseOptions): LikelyDatabase | undefined {
   const address = likelyAddress(dataDir)
   if (!address) return undefined
-  return { url: urlOf(address), db: openDatabase(urlOf(address), { ...connection, prepare: true }) }
+  return { url: urlOf(address), db: openDatabase(urlOf(address), { ...connection, embedded: true }) }
 }
 
 /**

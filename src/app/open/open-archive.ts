@@ -136,7 +136,7 @@ export async function openArchive(
     const open =
       early?.url === server.url
         ? early.db
-        : openDatabase(server.url, { ...connection, prepare: server.kind === 'embedded' })
+        : openDatabase(server.url, { ...connection, embedded: server.kind === 'embedded' })
     db = open
     const home = await door.connect(server, async () => {
       const makeWay = handoffGraceMs === undefined ? leavingAlone : takingOver(dataDir, handoffGraceMs)

@@ -26,6 +26,6 @@ export function secondsToNext(every: number, last: Aged | null, failed: Aged | n
 
 type Aged = Pick<BackupRow, 'age_s'>
 
-function shown({ file, is_scheduled, begun_at, age_s, size, checked, why }: BackupRow) {
-  return { file, is_scheduled, begun_at, age_s, size, checked, why }
+function shown({ data_dir_id, file, is_scheduled, begun_at, age_s, size, checked, why }: BackupRow) {
+  return { data_dir_id, file, is_scheduled, begun_at, age_s, size, checked, why }
 }

@@ -1,3 +1,4 @@
+import { elapsed } from '../../base/elapsed.ts'
 import { asError } from '../as-error.ts'
 import type { QueueOptions } from '../claim-statements.ts'
 import { Counts } from '../counts.ts'
@@ -120,7 +121,7 @@ export class Producer {
     this.#claims += 1
     this.#asked += limit
     this.#isNews = false
-    const askedAt = performance.now()
+    const askedAt = elapsed()
     let found = 0
     try {
       const values = this.#options.values?.()

@@ -22,14 +22,14 @@ export function homeFromEnvironment(
   databaseUrl: string,
   role: string,
   runnerId: string,
-  options: Omit<DatabaseOptions, 'name' | 'prepare'>,
+  options: Omit<DatabaseOptions, 'name' | 'embedded'>,
 ): Home {
   const embedded = process.env[HOME_ENV.embedded] === 'true'
   return {
     db: openDatabase(databaseUrl, {
       ...options,
       name: applicationName(role, runnerId),
-      prepare: embedded,
+      embedded,
       onePlan: true,
     }),
     databaseUrl,

@@ -53,6 +53,8 @@ describe('doctor', () => {
         'secrets',
         'database',
         'clock',
+        'wire',
+        'failover',
         'backup',
         'processes',
         'memory',

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { wireSafety } from '../../../src/db/connection-url.ts'
 import { withPrograms } from '../../support/bare-path.ts'
 import { newFolder, useHomes } from '../../support/homes.ts'
 import { sealedCrawl } from '../../support/observer.ts'
@@ -66,5 +67,16 @@ describe.skipIf(OPENSSL.missing)(`a database that wants TLS ${OPENSSL.missing ||
     const { code, stderr } = await home.run(['status'], through('sslmode=verify-full'))
     expect(code).toBe(2)
     expect(stderr).toMatch(/the certificate of the database at .* is not trusted: .*\nhint: .*sslrootcert=FILE/)
+  })
+
+  it.each([
+    ['sslmode=require', 'unverified'],
+    [`sslmode=verify-ca&sslrootcert=${cert}`, 'unverified'],
+    [`sslmode=verify-full&sslrootcert=${cert}`, 'verified'],
+    ['sslmode=disable', 'plain'],
+    ['', 'plain'],
+  ])('elsewhere is as safe as its URL asks for: %s is %s', (parameters, safety) => {
+    expect(wireSafety(`postgres://archive@db.example.org/archive?${parameters}`)).toBe(safety)
+    expect(wireSafety(`postgres://archive@localhost/archive?${parameters}`)).toBe('local')
   })
 })

@@ -65,7 +65,7 @@ beforeEach(async () => {
   test = await homes.make()
   // One connection, whose counters can be read at once, and which keeps its statements prepared as with the embedded
   // server.
-  db = openDatabase(test.databaseUrl, { name: 'the test', connections: 1, prepare: true })
+  db = openDatabase(test.databaseUrl, { name: 'the test', connections: 1, embedded: true })
   const machineId = (await currentMachine(db)).id
   const id = await dataDirId(test.dataDir, () => {})
   home = { db, databaseUrl: test.databaseUrl, embedded: true, machineId, dataDir: test.dataDir, dataDirId: id }

@@ -42,7 +42,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   test = await homes.clone(original)
   // One connection, whose counters can be read at once.
-  db = openDatabase(test.databaseUrl, { name: 'the test', connections: 1, prepare: true })
+  db = openDatabase(test.databaseUrl, { name: 'the test', connections: 1, embedded: true })
   return async () => {
     await db.destroy()
     await homes.discard(test)

@@ -53,12 +53,12 @@ afterEach(async () => {
 })
 
 /** Makes a leader with a crawl, which has one connection: its counters can be read at once. */
-async function lead(prepare: boolean): Promise<void> {
-  db = openDatabase(test.databaseUrl, { name: 'the test', connections: 1, prepare })
+async function lead(embedded: boolean): Promise<void> {
+  db = openDatabase(test.databaseUrl, { name: 'the test', connections: 1, embedded })
   const home: Home = {
     db,
     databaseUrl: test.databaseUrl,
-    embedded: prepare,
+    embedded,
     machineId: (await currentMachine(db)).id,
     dataDir: test.dataDir,
     dataDirId: await dataDirId(test.dataDir, () => {}),

@@ -66,7 +66,7 @@ import * as results from '../../../src/db/results.ts'
 import * as runners from '../../../src/db/runners.ts'
 import * as schedules from '../../../src/db/schedules.ts'
 import { SealedPages } from '../../../src/db/sealed-pages.ts'
-import { serverClock, serverIdentity, serverSize } from '../../../src/db/server-identity.ts'
+import { replication, serverClock, serverIdentity, serverSize } from '../../../src/db/server-identity.ts'
 import * as snapshots from '../../../src/db/snapshots.ts'
 import * as tags from '../../../src/db/tags.ts'
 import * as terms from '../../../src/db/terms.ts'
@@ -342,6 +342,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/server-identity.ts serverIdentity': () => serverIdentity(db),
   'db/server-identity.ts serverSize': () => serverSize(db),
   'db/server-identity.ts serverClock': () => serverClock(db),
+  'db/server-identity.ts replication': () => replication(db),
   'db/snapshots.ts insertSnapshots': () =>
     inTransaction(async (tx) => {
       const add = (depth: number, ...names: string[]) =>
@@ -442,7 +443,9 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
       ]),
     ),
   'db/backups.ts beginBackup': () =>
-    backups.beginBackup(home, { id: worker, processId: worker, file: 'x', isScheduled: true }),
+    backups.beginBackup(home, { id: worker, processId: worker, file: 'x' }),
+  'db/backups.ts beginDueBackup': () =>
+    backups.beginDueBackup(home, { id: uuidv7(), processId: worker, file: 'x' }, null),
   'db/backups.ts endBackup': () => backups.endBackup(db, { id: worker, size: 1, sha256: 'x', checked: 'read' }),
   'db/backups.ts failBackup': () => backups.failBackup(db, worker, 'x'),
   'db/backups.ts forgetBackups': () => backups.forgetBackups(db, [worker]),

@@ -114,22 +114,27 @@ describe('the start of a crawl at once', () => {
     expect(atOnce.pages).toHaveLength(URLS.length)
   })
 
-  it.each([true, false])('waits for the disk unless it need not: %s', async (isRelaxed) => {
+  const SERVERS_OWN = 'remote_apply'
+  it.each([
+    { embedded: true, isRelaxed: true, commits: ['off', 'off'] },
+    { embedded: true, isRelaxed: false, commits: ['off', SERVERS_OWN] },
+    { embedded: false, isRelaxed: true, commits: [SERVERS_OWN, SERVERS_OWN] },
+  ])('is claimed and begins without a wait where that may be: %o', async ({ embedded, isRelaxed, commits }) => {
     await test.query(`create table seen (how text);
       create function see() returns trigger language plpgsql as $$ begin
         insert into seen select current_setting('synchronous_commit'); return null;
       end $$;
       create constraint trigger see after update on crawl deferrable initially deferred for each row
         execute function see()`)
-    const { queue, claim } = await claimed()
-    await test.query('truncate seen')
     // The server of the tests waits for no disk.
     await test.query(`do $$ begin
-      execute format('alter database %I set synchronous_commit = on', current_database()); end $$`)
+      execute format('alter database %I set synchronous_commit = ${SERVERS_OWN}', current_database()); end $$`)
     await db.destroy()
-    db = openDatabase(test.databaseUrl, { name: 'the test' })
-    await startAtOnce({ ...owner, home: { ...owner.home, db } }, queue, claim, isRelaxed)
-    expect(await test.query('select how from seen')).toEqual([{ how: isRelaxed ? 'off' : 'on' }])
+    db = openDatabase(test.databaseUrl, { name: 'the test', embedded })
+    owner = { ...owner, home: { ...owner.home, db } }
+    const { queue, claim } = await claimed()
+    await startAtOnce(owner, queue, claim, isRelaxed)
+    expect((await test.query<{ how: string }>('select how from seen')).map(({ how }) => how)).toEqual(commits)
   })
 
   it('beside somebody who adds pages has each page once', async () => {

@@ -107,6 +107,22 @@ describe('publishing', () => {
     expect(names()).toEqual([])
   })
 
+  it('asks again when the machine was suspended between the answer and the rename', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    try {
+      const isOurs = vi.fn(async () => {
+        if (isOurs.mock.calls.length > 1) throw new Error('not ours')
+        vi.advanceTimersByTime(60_000)
+      })
+      await reopen(isOurs)
+      made('html', 'output.html', 'late')
+      await expect(publish('html')).rejects.toThrow('not ours')
+      expect(names()).toEqual([])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   it('copies: whatever becomes of the files in .work, what is published stays', async () => {
     made('html', 'output.html', 'first')
     await publish('html')
