@@ -1,4 +1,5 @@
 -- changes: every page says which data dir has its files; two data dirs on one database leave each other's pages alone
+-- kind: breaking
 -- reads: archive_result, snapshot
 
 -- A node is a data dir on one machine, with a runner of its own. Its id is that of the data dir.
@@ -12,6 +13,8 @@ create table node (
   state        text not null default 'active' check (state in ('active', 'draining', 'lost')),
   heartbeat_at timestamptz not null default now(),
   free_bytes   bigint,
+  asked_schema integer,                                               -- its leader is to drain for a change to this one
+  asked_at     timestamptz,                                           -- repeated while somebody waits for that
   created_at   timestamptz not null default now()
 );
 
@@ -41,7 +44,7 @@ from (
   order by p.data_dir_id, p.seq desc
 ) last_seen;
 
--- Whatever is there is of the one node, if there is but one: a constant default fills a column without writing its rows.
+-- Whatever is there is of the one node, if there is but one: a constant default fills a column and writes no rows.
 do $$
 declare
   only_node uuid := (select min(id::text)::uuid from node having count(*) = 1);
@@ -76,3 +79,6 @@ create or replace view latest_result as
     where (later.snapshot_id, later.plugin, later.hook_name) = (r.snapshot_id, r.plugin, r.hook_name)
       and later.attempt > r.attempt
   );
+
+-- Programs that lack an additive migration go on where it is applied; under another one none may work.
+alter table schema_migration add column additive boolean not null default false;
