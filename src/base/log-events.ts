@@ -29,6 +29,10 @@ export const LOG_EVENTS = {
   'database.back': event('It answers again.', 'seconds'),
   'database.started': event('The runner has started the embedded server again.'),
   'node.lost': event('Another data dir on the database is silent: its open pages are anybody’s now.', 'node'),
+  'schema.newer': event(
+    'A newer program has changed the database, where another node runs; this one goes on.',
+    'schema',
+  ),
   'disk.full': event('There is too little space to start pages.'),
   'disk.free': event('There is space again.'),
   'page.ended': event('A page ended.', 'url', 'title', 'outcome', 'cause'),

@@ -101,6 +101,15 @@ function linesOf(event: AppEvent): string[] {
           `and ${sizeText(neededBytes)} of disk; until then the old database stays as it is`,
       ]
     }
+    case 'moving database': {
+      const { to, bytes, neededBytes, seconds } = event
+      return [
+        `copying a database of ${sizeText(bytes)} to ${to}: up to ${duration(seconds)}, about as much room there, ` +
+          `and ${sizeText(neededBytes)} here meanwhile; until all of it is there, the embedded one stays as it is`,
+      ]
+    }
+    case 'table moved':
+      return event.rows > 0 ? [`  ${event.table}: ${many(event.rows, 'row')}`] : []
     case 'waiting for older runner':
       return [`${event.runner}: ${event.isAsked ? 'asked to hand over, ' : ''}waiting for it to end`]
   }

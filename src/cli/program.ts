@@ -122,6 +122,12 @@ export function commandTree(): Command {
     .option('--programs <dir>', 'the folder with the programs of its present version (default: found, or downloaded)')
     .action(async (options: object) => (await import('./commands/db.ts')).dbUpgrade(await globals(), options))
 
+  verb(db, 'move', 'move all rows from the embedded server to a PostgreSQL of your own, and use that from then on', [
+    'PGPASSWORD=secret archivebox-ts db move postgres://archive@db.example.org/archive',
+  ])
+    .argument('<database-url>', 'of an empty database; PGPASSWORD may have its password')
+    .action(async (url: string) => (await import('./commands/db.ts')).dbMove(await globals(), url))
+
   registerService(root, globals)
   registerMachine(root, globals, () => asked(false))
   registerConfig(root, () => asked(false))

@@ -43,3 +43,12 @@ export function wireSafety(url: string): WireSafety {
   const isChecked = tls === true || (tls.rejectUnauthorized !== false && tls.checkServerIdentity === undefined)
   return isChecked ? 'verified' : 'unverified'
 }
+
+/** Whether two URLs lead to the same database, as the same account. */
+export function isSamePlace(one: string, other: string): boolean {
+  const place = (url: string) => {
+    const { host, port, user, database } = new pg.Client({ connectionString: forPg(url) })
+    return JSON.stringify([host, port, user, database])
+  }
+  return place(one) === place(other)
+}

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Database } from './database.ts'
 import type { Home } from './home.ts'
 import { transact, withRetry } from './retry.ts'
 
@@ -17,17 +18,28 @@ export interface NodeFacts {
   readonly freeBytes: number | null
 }
 
+/** What a report learns. */
+export interface Reported {
+  readonly state: NodeState
+  /** The schema of the database now: a newer program may have changed it. */
+  readonly schema: number
+  /** A newer program waits to change it, and for our end. */
+  readonly isAskedToDrain: boolean
+}
+
+/** How long such a wish lasts after it was last said. Longer than it takes until the next report. */
+const ASKED_SECONDS = 30
+
 /**
  * Reports that our node is there, and makes its row when it is new: named after its machine, or after its folder, too,
  * where that name is taken. A lost node is active again; one that drains goes on.
- * @returns its state
  */
-export async function reportNode(home: Home, facts: NodeFacts): Promise<NodeState> {
+export async function reportNode(home: Home, facts: NodeFacts): Promise<Reported> {
   const { db, dataDirId, dataDir, machineId, embedded } = home
   const { hostname, version, schema, freeBytes } = facts
   const folder = dataDir.slice(dataDir.lastIndexOf('/') + 1)
   const names = [hostname, `${hostname}:${folder}`, `${hostname}:${folder}:${dataDirId.slice(-4)}`]
-  const report = sql<{ state: NodeState }>`
+  const report = sql<Reported>`
     insert into node (id, machine_id, data_dir, name, version, schema, free_bytes, is_keeper)
     select ${dataDirId}, ${machineId}, ${dataDir}, name, ${version}, ${schema}, ${freeBytes}, ${embedded}
     from unnest(${names}::text[]) with ordinality as one (name, place)
@@ -38,9 +50,27 @@ export async function reportNode(home: Home, facts: NodeFacts): Promise<NodeStat
       schema = excluded.schema, free_bytes = excluded.free_bytes, is_keeper = excluded.is_keeper,
       heartbeat_at = now(),
       state = case node.state when 'lost' then 'active' else node.state end
-    returning state`
+    returning state, (select max(version) from schema_migration) as schema, ${isAsked(schema)} as "isAskedToDrain"`
   const { rows } = await withRetry(db, () => report.execute(db))
-  return rows[0]!.state
+  return rows[0]!
+}
+
+/** A condition on a node: somebody asks a leader who knows this schema to drain, for a newer one. */
+const isAsked = (schema: number) => sql`
+  coalesce(node.asked_schema > ${schema} and node.asked_at > now() - make_interval(secs => ${ASKED_SECONDS}), false)`
+
+/** Asks the leader of a node to drain: a newer program waits to change the schema, and asks for as long as it waits. */
+export async function askToDrain(db: Database, id: string, schema: number): Promise<void> {
+  await sql`update node set asked_schema = ${schema}, asked_at = now() where id = ${id}`.execute(db)
+}
+
+/** Whether a newer program waits to change the schema, for the end of a leader of our node that knows this one. */
+export async function isAskedToDrain(
+  { db, dataDirId }: Pick<Home, 'db' | 'dataDirId'>,
+  schema: number,
+): Promise<boolean> {
+  const { rows } = await sql`select from node where id = ${dataDirId} and ${isAsked(schema)}`.execute(db)
+  return rows.length > 0
 }
 
 /**

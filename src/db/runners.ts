@@ -187,7 +187,7 @@ export async function deadClaimants(home: Home, dying: readonly string[]): Promi
 }
 
 /** Ends database sessions of dead runners' processes: one of their statements may still be running. */
-export async function terminateBackendsOf(home: Home, runnerIds: readonly string[]): Promise<void> {
+export async function terminateBackendsOf(home: Pick<Home, 'db'>, runnerIds: readonly string[]): Promise<void> {
   if (runnerIds.length === 0) return
   await sql`
     select pg_terminate_backend(pid, 2000) from pg_stat_activity

@@ -32,7 +32,7 @@ export function startLeader(...given: Parameters<typeof partsOf>): Leader {
 }
 
 function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat, guardian: Guardian) {
-  const { home, log, bell, settings, concurrency, livenessFile } = options
+  const { home, log, bell, settings, concurrency, livenessFile, signals } = options
   const size = crawlWorkers(settings.config, concurrency)
   const pool = workerPool(context, { kind: 'crawl', size, slots: concurrency })
   passOnStops(pool, context.stop)
@@ -56,7 +56,7 @@ function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat,
     reconciler: new Reconciler(context),
     upkeep: new Upkeep(context),
     page: new ArchivePageWriter(home, log),
-    node: new NodeReport(home, settings.config.NODE_LOST_SECONDS, log),
+    node: new NodeReport(home, settings.config.NODE_LOST_SECONDS, log, signals.end),
     disk: new DiskMonitor(home.dataDir, settings.config.DISK_FLOOR, log),
     liveness: new Liveness(livenessFile),
     inTurn: oneAtATime(),

@@ -1,6 +1,8 @@
+import { AppError } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { shownCommand } from '../base/shown-command.ts'
-import { refuseNewerSchema } from '../db/migrate.ts'
+import { newestSchema, refuseNewerSchema } from '../db/migrate.ts'
+import { isAskedToDrain } from '../db/nodes.ts'
 import { registerRunner } from '../db/processes.ts'
 import type { Place } from '../db/runners.ts'
 import { startedUnder } from '../processes/ancestry.ts'
@@ -40,5 +42,9 @@ export async function register(options: RunOptions, standby: boolean): Promise<P
   process.env[MARKER.runner] = id
   // From here on a migration waits for us. A faster one may have changed the schema before.
   await refuseNewerSchema(home.db)
+  if (await isAskedToDrain(home, newestSchema()))
+    throw new AppError('a newer archivebox-ts waits to change the database, and for all older runners to end', {
+      hint: 'install that version here, too, then start again',
+    })
   return me
 }

@@ -51,6 +51,9 @@ export class Signals {
   /** What has ended the run, and not only one lead. */
   #over: { readonly reason: string; readonly capMs: number } | undefined
 
+  /** Ends the run, and not only a lead: what runs may finish, as at every stop, but has no longer than this. */
+  readonly end: (reason: string, capMs?: number) => void
+
   constructor(bell: Bell, log: Log, { runForMs, orphanMs, stopMs, isWatched }: SignalsOptions = {}) {
     const most = (capMs: number) => Math.min(capMs, stopMs === undefined ? capMs : hooksShare(stopMs))
     const drain = (reason: string, capMs = Number.POSITIVE_INFINITY, isExplained = false) => {
@@ -88,12 +91,11 @@ export class Signals {
       bell.wake()
     }
     onStopSignals(onSignal)
-    const end = (reason: string, capMs: number) => {
+    this.end = (reason, capMs = Number.POSITIVE_INFINITY) => {
       this.#over = { reason, capMs: most(capMs) }
       drain(reason, capMs, true)
     }
-    if (runForMs !== undefined)
-      setTimeout(() => end('the time of --run-for is over', Number.POSITIVE_INFINITY), runForMs).unref()
+    if (runForMs !== undefined) setTimeout(() => this.end('the time of --run-for is over'), runForMs).unref()
     // Without a channel somebody else started us, who inherited that command's environment.
     if (orphanMs === undefined || process.send === undefined) return
     const onOrphaned = () => {
@@ -101,7 +103,7 @@ export class Signals {
       log.info(`${reason}: draining; running hooks have ${orphanMs / 1_000} s`, {
         ...{ event: 'runner.drains', cause: reason },
       })
-      end(reason, orphanMs)
+      this.end(reason, orphanMs)
     }
     process.once('disconnect', onOrphaned)
     process.channel?.unref() // Waiting for this must not keep the process alive.

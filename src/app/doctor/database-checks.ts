@@ -2,10 +2,11 @@ import { ENVIRONMENT } from '../../base/config.ts'
 import { isDataDir } from '../../base/data-dir.ts'
 import { knownDataDirId } from '../../base/data-dir-id.ts'
 import { hasPassword } from '../../base/secrets.ts'
+import { OLDEST_POSTGRES } from '../../db/backup/move-target.ts'
 import { applicationName, type Database, openDatabase } from '../../db/database.ts'
 import { installedPackage } from '../../db/embedded/binaries.ts'
 import { serverStatus, urlOf } from '../../db/embedded/server.ts'
-import { migrations, schemaVersion } from '../../db/migrate.ts'
+import { mayWorkWith, migrations, schemaVersion } from '../../db/migrate.ts'
 import { stuckRows } from '../../db/process-rows.ts'
 import { serverClock, serverSize } from '../../db/server-identity.ts'
 import { explainDatabaseError } from '../../db/trouble.ts'
@@ -15,8 +16,6 @@ import { backups } from './backup-check.ts'
 import { type Check, type Examined, type Finding, green, red, yellow } from './check.ts'
 import { failover, wire } from './failover-checks.ts'
 
-/** The oldest PostgreSQL that works. */
-const OLDEST = 14
 /** A clock that is off by this much dates pages wrongly. */
 const CLOCK_SECONDS = 5
 const MB = 1_000_000
@@ -112,11 +111,11 @@ async function waiting({ dataDir }: Examined): Promise<Finding> {
 async function examined(asked: Examined, db: Database, kind: Kind): Promise<Finding> {
   const { version, size } = await serverSize(db)
   const what = `PostgreSQL ${version.split(' ')[0]}, ${kind}, ${Math.ceil(size / MB)} MB`
-  if (Number.parseInt(version, 10) < OLDEST) return red(`${what}: ${OLDEST} or newer is needed`)
+  if (Number.parseInt(version, 10) < OLDEST_POSTGRES) return red(`${what}: ${OLDEST_POSTGRES} or newer is needed`)
   const newest = migrations().at(-1)?.version ?? 0
   const schema = await schemaVersion(db)
   if (schema > newest)
-    return red(
+    return ((await mayWorkWith(db, schema)) ? yellow : red)(
       `${what}: its schema ${schema} is from a newer archivebox-ts (this one knows ${newest})`,
       'npm install -g archivebox-ts',
     )

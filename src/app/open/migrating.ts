@@ -1,5 +1,6 @@
 import { globSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { knownDataDirId } from '../../base/data-dir-id.ts'
 import { left } from '../../base/disk-space.ts'
 import { AppError } from '../../base/errors.ts'
 import { sizeText } from '../../base/words.ts'
@@ -43,10 +44,11 @@ export function migrating(
     // Of one that was killed; nobody else writes it now.
     for (const part of globSync(`${basename(backup)}*.part`, { cwd: dirname(backup) }))
       rmSync(join(dirname(backup), part))
-    await writeBackup(url, backup, signal, 'locked')
+    await writeBackup(url, backup, signal, { schema: 'locked' })
     tell({ event: 'rows backed up', file: backup, schema: since })
   }
-  return { tell, prepare, settle: believeOlder(known, dataDir), makeWay }
+  const dataDirId = knownDataDirId(dataDir)
+  return { tell, dataDirId, prepare, settle: believeOlder(known, dataDir), makeWay }
 }
 
 /** Throws AppError when a disk has too little room for this: the database's, when it is ours, or the data dir's. */

@@ -1,9 +1,13 @@
+import { existsSync, realpathSync } from 'node:fs'
 import { databaseStatus } from '../../app/database/database-status.ts'
 import { type Changed, migrating } from '../../app/open/migrating.ts'
 import { leavingAlone } from '../../app/open/older-runner.ts'
+import { ENVIRONMENT } from '../../base/config.ts'
 import { openDataDir } from '../../base/data-dir.ts'
 import { AppError, UsageError } from '../../base/errors.ts'
-import { duration, sizeText } from '../../base/words.ts'
+import { withPassword } from '../../base/secrets.ts'
+import { duration, shellWord, sizeText } from '../../base/words.ts'
+import { movedTo } from '../../db/embedded/moved.ts'
 import { keepServer, serverStatus, stopServer, urlOf } from '../../db/embedded/server.ts'
 import { migrate, migrations, newestSchema, refuseNewerSchema } from '../../db/migrate.ts'
 import { planMigration } from '../../db/migration-plan.ts'
@@ -13,7 +17,7 @@ import { interruptible } from '../interrupts.ts'
 import { sayMeanwhile } from '../meanwhile.ts'
 import type { GlobalOptions } from '../options.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
-import { untilStopped } from './restore.ts'
+import { pagesIn, untilStopped } from './restore.ts'
 
 /** `db url`: the only place that prints a URL with its password, since that is its purpose. */
 export async function dbUrl(options: GlobalOptions): Promise<void> {
@@ -81,6 +85,29 @@ export async function dbUpgrade(options: GlobalOptions, { programs }: { programs
   if (!upgraded) return terminal.say('nothing to do: it already has the installed version')
   const { from, to, kept } = upgraded
   terminal.say(`upgraded from PostgreSQL ${from} to ${to}; the old database is kept in ${kept}, for you to remove`)
+}
+
+/** `db move`: moves all rows from the embedded server to a database of one's own, which is used from then on. */
+export async function dbMove(options: GlobalOptions, given: string): Promise<void> {
+  const url = withPassword(given, ENVIRONMENT['PGPASSWORD'])
+  const { move } = await import('../../app/database/move.ts')
+  const moved = await untilStopped(
+    (signal) => move(options, url, { signal, tell: sayMeanwhile }),
+    () => movedTo(options) === undefined,
+  )
+  if (wantsJson(options)) printRecord({ type: 'Move', to: maskPassword(url), ...moved })
+  if (!moved) return terminal.say('nothing to do: the database of this data dir is there already')
+  const { rows, kept, passwordFile } = moved
+  if (rows) terminal.say(`moved ${pagesIn(rows)}, counted on both sides, to ${moved.to}`)
+  else terminal.say(`finished the move to ${moved.to}`)
+  terminal.say(
+    passwordFile === null
+      ? 'DATABASE_URL stands in archivebox.toml'
+      : `DATABASE_URL_FILE in archivebox.toml names ${passwordFile}, which has the password (mode 600)`,
+  )
+  const real = existsSync(kept) ? realpathSync(kept) : kept
+  const folders = [...new Set([real, kept])].map(shellWord).join(' ')
+  terminal.say(`the old database is kept; when all is well, remove it: rm -r ${folders}`)
 }
 
 function refuseExternal(options: GlobalOptions, verb: string): void {

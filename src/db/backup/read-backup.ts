@@ -8,11 +8,12 @@ import { AppError, UsageError } from '../../base/errors.ts'
 import { own } from '../../base/own.ts'
 import { applicationName, type Database } from '../database.ts'
 import { lockForMigration, migrateWithin, newestSchema, schemaVersion } from '../migrate.ts'
-import { archiveTables, type CopiedTable, copied, quoted } from './archive-tables.ts'
+import { archiveTables, type CopiedTable, copied, type Extent, quoted } from './archive-tables.ts'
 import type { BackupFile } from './backup-file.ts'
 import { withBareTables } from './bare-tables.ts'
 import { CopyText } from './copy-text.ts'
 import { type LeftOut, leaveOutBinaries, leaveOutFolders, leaveOutSettings, type MayHave } from './left-out.ts'
+import { type MoveMark, markCopy, unmark } from './move-mark.ts'
 import { inSession, prepareToCopy, type Session } from './session.ts'
 
 /** Enough to sort most indexes in memory, on any machine that runs a browser. */
@@ -25,6 +26,11 @@ export interface RestoreOptions {
   readonly mayHave?: MayHave | undefined
   /** Nobody else uses this database. */
   readonly isOurs: boolean
+  readonly extent?: Extent
+  /** A move's: its mark on the copy until that is in use. An earlier copy with that mark is replaced. */
+  readonly mark?: MoveMark
+  /** Called when the rows of a table are in. */
+  readonly onTable?: (name: string, rows: number) => void
   readonly stop: AbortSignal
 }
 
@@ -35,7 +41,7 @@ export interface RestoreOptions {
  * @returns what was left out of it
  */
 export async function readBackup(url: string, backup: BackupFile, options: RestoreOptions): Promise<LeftOut> {
-  const { settle, mayHave, isOurs, stop } = options
+  const { settle, mayHave, isOurs, extent, mark, stop } = options
   const { header, trailer } = backup
   if (header.schema > newestSchema())
     throw new UsageError(
@@ -46,14 +52,15 @@ export async function readBackup(url: string, backup: BackupFile, options: Resto
     const { tx } = session
     await prepareToCopy(tx, MEMORY)
     await lockForMigration(tx)
-    await requireEmpty(tx, header.schema, isOurs)
+    const isCopy = mark !== undefined && (await unmark(tx, mark))
+    await requireEmpty(tx, header.schema, isOurs, isCopy)
     await migrateWithin(tx, header.schema)
-    const tables = await sameTables(tx, backup)
+    const tables = await sameTables(tx, backup, extent)
     const names = tables.map(({ name }) => name)
     await sql.raw(`truncate ${names.map(quoted).join(', ')}`).execute(tx)
     let folders: string[] = []
     await withBareTables(tx, names, async () => {
-      await loadRows(session, backup, stop)
+      await loadRows(session, backup, options)
       folders = await leaveOutFolders(tx)
     })
     for (const { table, column, last } of trailer.sequences)
@@ -62,31 +69,38 @@ export async function readBackup(url: string, backup: BackupFile, options: Resto
     const settings = mayHave ? await leaveOutSettings(tx, mayHave) : []
     const binaries = mayHave ? await leaveOutBinaries(tx) : 0
     await settle(tx) // It knows the current tables.
+    if (mark) await markCopy(tx, mark)
     return { settings, binaries, folders }
   }
-  return await inSession(url, applicationName('restore'), (db) => db.transaction(), restore, stop)
+  return await inSession(url, applicationName('restore', mark?.dataDirId), (db) => db.transaction(), restore, stop)
 }
 
 /** What the first command on a new data dir writes. */
 const OF_ANY_START = [
-  ...['machine', 'process', 'runner_term', 'lead', 'queue_sample', 'binary'],
+  ...['machine', 'process', 'runner_term', 'lead', 'node', 'queue_sample', 'binary'],
   ...['row_change', 'row_total', 'ended_total', 'transition'],
 ]
 
-/** Leaves the schema of the backup, or none. */
-async function requireEmpty(tx: Database, schema: number, isOurs: boolean): Promise<void> {
-  const current = await schemaVersion(tx)
-  if (current === 0) return
-  await sql`lock table process in access exclusive mode`.execute(tx)
+/** Whether a database has more than the first commands on a new data dir write. */
+export async function hasArchive(tx: Database): Promise<boolean> {
   for (const { name } of await archiveTables(tx)) {
     if (OF_ANY_START.includes(name)) continue
     const { rows } = await sql`select from ${sql.table(name)} limit 1`.execute(tx)
-    if (rows.length > 0)
-      throw new UsageError(
-        'there is an archive here already: a backup does not go over it',
-        'restore into a new data dir (--data-dir), or into an empty database',
-      )
+    if (rows.length > 0) return true
   }
+  return false
+}
+
+/** Leaves the schema of the backup, or none. */
+async function requireEmpty(tx: Database, schema: number, isOurs: boolean, isCopy: boolean): Promise<void> {
+  const current = await schemaVersion(tx)
+  if (current === 0) return
+  await sql`lock table process in access exclusive mode`.execute(tx)
+  if (!isCopy && (await hasArchive(tx)))
+    throw new UsageError(
+      'there is an archive here already: a backup does not go over it',
+      'restore into a new data dir (--data-dir), or into an empty database',
+    )
   const { rows } = await sql`
     select from process where worker_type in ('worker_runner', 'runner_waiting') and status in ('running', 'draining')
     limit 1`.execute(tx)
@@ -103,14 +117,18 @@ async function requireEmpty(tx: Database, schema: number, isOurs: boolean): Prom
 }
 
 /** The tables of the backup, when this program's schema of that version has the same ones with the same columns. */
-async function sameTables(tx: Database, { path, header }: BackupFile): Promise<readonly CopiedTable[]> {
+async function sameTables(
+  tx: Database,
+  { path, header }: BackupFile,
+  extent?: Extent,
+): Promise<readonly CopiedTable[]> {
   const inWords = (tables: readonly CopiedTable[]) => tables.map(copied).sort().join()
-  const here = await archiveTables(tx)
+  const here = await archiveTables(tx, extent)
   if (inWords(here) === inWords(header.tables)) return here
   throw new UsageError(`${path} has other tables than schema version ${header.schema} makes here`)
 }
 
-async function loadRows({ client }: Session, backup: BackupFile, stop: AbortSignal): Promise<void> {
+async function loadRows({ client }: Session, backup: BackupFile, { stop, onTable }: RestoreOptions): Promise<void> {
   const { header, trailer, body, path } = backup
   const file = createReadStream(path, { start: body.start, end: body.end - 1, highWaterMark: 1_048_576 })
   const chunks = new PassThrough()
@@ -124,9 +142,19 @@ async function loadRows({ client }: Session, backup: BackupFile, stop: AbortSign
       await pipeline(text.rows(), copy, { signal: stop })
       if (name !== table.name || copy.rowCount !== own(trailer.rows, table.name))
         throw new AppError(`${path} does not contain what it claims: ${copy.rowCount} rows of ${name}`)
+      onTable?.(table.name, copy.rowCount ?? 0)
     }
     await reading
   } finally {
     chunks.destroy()
+  }
+}
+
+/** Throws AppError unless each table has as many rows as were read from it. */
+export async function requireRows(tx: Database, rows: BackupFile['trailer']['rows']): Promise<void> {
+  for (const [table, count] of Object.entries(rows)) {
+    const found = await sql<{ count: number }>`select count(*)::float8 as count from ${sql.table(table)}`.execute(tx)
+    const there = found.rows[0]!.count
+    if (there !== count) throw new AppError(`${there} of ${count} rows of ${table} were copied: nothing was changed`)
   }
 }

@@ -10,13 +10,20 @@ import { flush } from '../../base/flush.ts'
 import { put } from '../../base/own.ts'
 import { VERSION } from '../../base/version.ts'
 import { applicationName, type Database } from '../database.ts'
-import { MIGRATION_LOCK, schemaVersion } from '../migrate.ts'
-import { archiveTables, type CopiedTable, copied } from './archive-tables.ts'
+import { MIGRATION_LOCK, newestSchema, schemaVersion } from '../migrate.ts'
+import { archiveTables, type CopiedTable, copied, type Extent } from './archive-tables.ts'
 import { headerFrame, isReplaceable, type Trailer, trailerFrame } from './backup-file.ts'
 import { CopyText } from './copy-text.ts'
 import { inSession, prepareToCopy, type Session } from './session.ts'
 
 const CHUNK = 262_144
+
+/** How a backup is written, where that differs. */
+export interface WriteOptions {
+  /** Whether a migration may begin, or is about to: the caller has its lock. */
+  readonly schema?: 'any' | 'locked'
+  readonly extent?: Extent
+}
 
 export interface Written extends Trailer {
   readonly schema: number
@@ -42,13 +49,12 @@ const FOLDERS = 'select output_dir from crawl union all select output_dir from s
  * Writes all rows of the archive, as of one moment, to a file, and to another one (`PATH.files`) the paths below the
  * data dir that these rows have, for `rsync --files-from`. Rows may be read and written meanwhile. Each file appears
  * when it is complete, and stays as it was before. Throws UsageError when a file of another kind has its name.
- * @param schema whether a migration may begin, or is about to: the caller has its lock
  */
 export async function writeBackup(
   url: string,
   path: string,
   stop: AbortSignal,
-  schema: 'any' | 'locked' = 'any',
+  { schema = 'any', extent = 'archive' }: WriteOptions = {},
 ): Promise<Written> {
   const list = `${path}.files`
   if (!(await isReplaceable(path))) throw new UsageError(`${path} is not one of our backups: it is not replaced`)
@@ -57,8 +63,17 @@ export async function writeBackup(
   const write = async (session: Session) => {
     if (schema === 'any') await keepSchema(session.tx) // First: the first statement decides what the transaction sees.
     await prepareToCopy(session.tx)
-    if ((await schemaVersion(session.tx)) === 0) throw new AppError('there is no archive in this database')
-    const written = await replace(path, async (file) => await writeRows(session, file, stop))
+    const current = await schemaVersion(session.tx)
+    if (current === 0) throw new AppError('there is no archive in this database')
+    // Its tables come from our migrations.
+    if (current > newestSchema())
+      throw new AppError(
+        `a newer archivebox-ts has changed the database to schema ${current}, this one would lose rows`,
+        {
+          hint: 'make backups where that version is, or install it here',
+        },
+      )
+    const written = await replace(path, async (file) => await writeRows(session, extent, file, stop))
     await replace(list, async (file) => {
       await file.writeFile(BESIDE.map((name) => `${name}\n`).join(''))
       await pipeline(session.client.query(copyTo(`copy (${FOLDERS}) to stdout`)), writerOf(file), { signal: stop })
@@ -107,8 +122,13 @@ async function replace<T>(path: string, write: (file: FileHandle) => Promise<T>)
   }
 }
 
-async function writeRows({ tx, client }: Session, file: FileHandle, stop: AbortSignal): Promise<Written> {
-  const tables = await archiveTables(tx)
+async function writeRows(
+  { tx, client }: Session,
+  extent: Extent,
+  file: FileHandle,
+  stop: AbortSignal,
+): Promise<Written> {
+  const tables = await archiveTables(tx, extent)
   const schema = await schemaVersion(tx)
   const sha256 = createHash('sha256')
   const header = headerFrame({ version: VERSION, schema, tables, ...(await nowOn(tx)) })

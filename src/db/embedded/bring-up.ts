@@ -6,6 +6,7 @@ import { serverAccount } from './account.ts'
 import { type Binaries, findBinaries } from './binaries.ts'
 import { type Cluster, majorVersionOf } from './cluster.ts'
 import { initialise, removeLeftovers } from './initialise.ts'
+import { refuseMoved } from './moved.ts'
 import { networkFileSystemOf } from './network-file-system.ts'
 import { isUnderWay, servingAddress, whatItDoes } from './postmaster.ts'
 import { startServer } from './start.ts'
@@ -35,6 +36,7 @@ export async function bringUp(cluster: Cluster, tell: TellDatabase): Promise<Ste
     if (await isUnderWay(cluster)) return { how: 'adopted', missing: whatItDoes(cluster) }
     removeLeftovers(cluster)
     finishSwap(cluster)
+    refuseMoved(cluster)
     const version = majorVersionOf(cluster)
     if (version === null) refuseForeign(cluster)
     mindNetwork(cluster, version !== null, tell)
@@ -77,7 +79,8 @@ function mindNetwork({ dataDir, pgdata }: Cluster, exists: boolean, tell: TellDa
   tell({ event: 'database on network file system', place, fileSystem })
 }
 
-function refuseOtherVersion(cluster: Cluster, version: number, binaries: Binaries): void {
+/** Throws AppError when the files of a cluster are of another major version than what is installed. */
+export function refuseOtherVersion(cluster: Cluster, version: number, binaries: Binaries): void {
   if (version === binaries.majorVersion) return
   throw new AppError(
     `The cluster in ${cluster.pgdata} was made by PostgreSQL ${version}, ` +

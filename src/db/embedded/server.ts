@@ -47,7 +47,7 @@ export async function enterServer(
     try {
       // Our share first: from here on nobody stops a server that we are about to adopt.
       await wait(async () => {
-        if (!(await users.sharedWithin(LINE_MS))) throw new NotYet('another process stops it')
+        if (!(await users.sharedWithin(LINE_MS))) throw new NotYet('another process stops or copies it')
       })
       const how = await raise(cluster, tell, wait)
       return lease(cluster, users, addressOf(cluster.pgdata), how)
@@ -142,7 +142,7 @@ export async function stopServer(dataDir: string, options: { force?: boolean } =
     if ((await serverStatus(dataDir)).state !== 'running') return false
     const { clientsOf, inUse } = await import('./users.ts')
     const clients = options.force ? 'none' : await clientsOf(cluster, users)
-    if (clients === 'some') throw await inUse(cluster)
+    if (clients === 'some') throw await inUse(cluster, 'Stop them first, or use --force to cut them off.')
     rmSync(cluster.keepMark, { force: true })
     if (await stopIfOurs(cluster, clients)) return true
     throw new AppError(`The database of ${cluster.dataDir} runs where this process cannot see it`, {

@@ -1,20 +1,18 @@
 import { mkdirSync, rmSync, statSync } from 'node:fs'
-import { sleep } from '../../base/abort.ts'
 import { AppError } from '../../base/errors.ts'
 import { FileLock } from '../../base/file-lock.ts'
 import type { TellDatabase } from '../events.ts'
 import { type Account, serverAccount } from './account.ts'
-import { addressOf, urlOf } from './address.ts'
+import { asideOf, takeAlone, whileRunning } from './alone.ts'
 import { type Binaries, findBinaries } from './binaries.ts'
 import { type Cluster, clusterOf, majorVersionOf } from './cluster.ts'
 import { initialise, removeCluster, removeLeftovers } from './initialise.ts'
+import { refuseMoved } from './moved.ts'
 import { olderPrograms } from './older-programs.ts'
-import { isUnderWay, servingAddress } from './postmaster.ts'
-import { startServer } from './start.ts'
+import { isUnderWay } from './postmaster.ts'
 import { shutDown } from './stop.ts'
 import { upgradeNeeds } from './upgrade-room.ts'
 import { finishSwap, nextOf, swap } from './upgrade-swap.ts'
-import { clientsOf, inUse } from './users.ts'
 
 export interface Upgraded {
   readonly from: number
@@ -34,8 +32,6 @@ export interface UpgradeOptions {
   readonly copy: (fromUrl: string, toUrl: string, aside: string) => Promise<void>
 }
 
-const LOOK_MS = 100
-
 /**
  * Moves the cluster of a data dir to the installed major version: creates a new one beside it, copies everything, and
  * swaps them. A failure or a kill before that leaves the old one unchanged: the next upgrade begins anew. Nobody may
@@ -48,6 +44,7 @@ export async function upgradeCluster(dataDir: string, options: UpgradeOptions): 
   try {
     await lock.exclusive()
     finishSwap(cluster)
+    refuseMoved(cluster)
     const from = majorVersionOf(cluster)
     if (from === null) throw new AppError('there is no database in this data dir yet: nothing to upgrade')
     const account = serverAccount(statSync(cluster.pgdata))
@@ -59,11 +56,7 @@ export async function upgradeCluster(dataDir: string, options: UpgradeOptions): 
         hint: 'a newer archivebox-ts made it: install that version',
       })
     const older = olderPrograms(from, account, options.programs, options.tell)
-    if (!(await users.tryExclusive())) throw await inUse(cluster)
-    if (await isUnderWay(cluster)) {
-      if ((await clientsOf(cluster, users)) === 'some') throw await inUse(cluster)
-      await shutDown(cluster, 'fast')
-    }
+    await takeAlone(cluster, users)
     await removeLeft(cluster)
     options.tell({ event: 'upgrading database', from, to, ...upgradeNeeds(cluster.pgdata, cluster.dataDir) })
     await fillNext(cluster, older, binaries, account, lock, options)
@@ -99,8 +92,6 @@ async function fillNext(
   }
 }
 
-const asideOf = ({ pgdata }: Cluster): string => `${pgdata}.rows`
-
 /** Removes what a killed upgrade has left, before room is looked for. */
 async function removeLeft(cluster: Cluster): Promise<void> {
   const next = nextOf(cluster)
@@ -108,24 +99,4 @@ async function removeLeft(cluster: Cluster): Promise<void> {
   removeLeftovers(cluster)
   removeCluster(next.pgdata)
   rmSync(asideOf(cluster), { recursive: true, force: true })
-}
-
-/** Runs the server of a cluster while `work` runs, which gets its URL. */
-async function whileRunning(
-  cluster: Cluster,
-  binaries: Binaries,
-  account: Account | undefined,
-  work: (url: string) => Promise<void>,
-): Promise<void> {
-  await startServer(cluster, binaries, account)
-  try {
-    while (!(await servingAddress(cluster))) {
-      if (!(await isUnderWay(cluster)))
-        throw new AppError('the database server ended while it started', { hint: `its log is ${cluster.log}` })
-      await sleep(LOOK_MS)
-    }
-    await work(urlOf(addressOf(cluster.pgdata)))
-  } finally {
-    if (await isUnderWay(cluster)) await shutDown(cluster, 'fast')
-  }
 }

@@ -34,8 +34,8 @@ export async function clientsOf(cluster: Cluster, users: FileLock): Promise<Clie
   return readPostmaster(cluster.pgdata)?.status === 'starting' ? 'not yet' : 'some'
 }
 
-/** The error for stopping a server that others use, with their number. */
-export async function inUse(cluster: Cluster): Promise<AppError> {
+/** The error for a server that others use, with their number. */
+export async function inUse(cluster: Cluster, hint = 'stop them first'): Promise<AppError> {
   const processes = holdersOf(cluster.usersLock).length
   const address = await servingAddress(cluster)
   const clients = address === null ? 0 : await countClients(address).catch(() => 0)
@@ -44,7 +44,7 @@ export async function inUse(cluster: Cluster): Promise<AppError> {
     count(clients, 'connection', 'connections'),
   ].filter((text) => text !== '')
   return new AppError(`The database of ${cluster.dataDir} is in use by ${who.join(' with ') || 'another process'}`, {
-    hint: 'Stop them first, or use --force to cut them off.',
+    hint,
   })
 }
 

@@ -1,4 +1,5 @@
 -- changes: every page says which data dir has its files; two data dirs on one database leave each other's pages alone
+-- kind: breaking
 -- reads: archive_result, snapshot
 
 -- A node is a data dir on one machine, with a runner of its own. Its id is that of the data dir.
@@ -13,6 +14,8 @@ create table node (
   heartbeat_at timestamptz not null default now(),
   free_bytes   bigint,
   is_keeper    boolean not null default false,                        -- this database is its own embedded server's
+  asked_schema integer,                                               -- its leader is to drain for a change to this one
+  asked_at     timestamptz,                                           -- repeated while somebody waits for that
   created_at   timestamptz not null default now()
 );
 
@@ -77,3 +80,6 @@ create or replace view latest_result as
     where (later.snapshot_id, later.plugin, later.hook_name) = (r.snapshot_id, r.plugin, r.hook_name)
       and later.attempt > r.attempt
   );
+
+-- Programs that lack an additive migration go on where it is applied; under another one none may work.
+alter table schema_migration add column additive boolean not null default false;

@@ -292,6 +292,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/results.ts countBelow': async () => {
     for (const noun of ['crawl', 'snapshot', 'result'] as const) await results.countBelow(db, noun, [other])
   },
+  'db/nodes.ts askToDrain': () => nodes.askToDrain(db, other, 47),
+  'db/nodes.ts isAskedToDrain': () => nodes.isAskedToDrain(home, 47),
   'db/nodes.ts reportNode': () =>
     nodes.reportNode(home, { hostname: 'here', version: '1', schema: 1, freeBytes: null }),
   'db/nodes.ts inheritNode': async () => {
