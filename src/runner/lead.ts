@@ -9,11 +9,12 @@ import { reconcileSchedules } from '../machines/reconcile-schedules.ts'
 import { openCrawls } from '../machines/scope.ts'
 import { releaseContainment } from '../processes/containment/containment.ts'
 import { isTransient } from '../processes/spawned.ts'
+import { aboutNode } from './about-node.ts'
 import { Guardian } from './guardian.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { type Leader, startLeader } from './leader.ts'
 import { watchLoop } from './loop-watchdog.ts'
-import { report } from './node-report.ts'
+import { introduce } from './node-report.ts'
 import type { LeadOptions, Why } from './options.ts'
 import type { Term } from './promote.ts'
 import { SILENT_MS, shutDown } from './shut-down.ts'
@@ -47,7 +48,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     const begun = Promise.all([
       reconcileSchedules(home.db),
       recordContainment(home.db, me.id, containment),
-      report(home),
+      introduce(home, aboutNode(home, settings), log),
     ])
     if (!(await untilLate(begun, SILENT_MS, stop.drain))) {
       await untilLate(heart.hear(), SILENT_MS)

@@ -37,13 +37,17 @@ function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat,
   const pool = workerPool(context, { kind: 'crawl', size, slots: concurrency })
   passOnStops(pool, context.stop)
   const scheduled = new Scheduled(context)
+  const node = new NodeReport(home, settings.config.NODE_LOST_SECONDS, log)
   const listener = listen(home.databaseUrl, context.runnerId, {
     [CHANNELS.work]: () => {
       if (guardian.isUp) pool.wake() // The round first counts what is due.
       scheduled.look()
       bell.wake()
     },
-    [CHANNELS.runner]: () => void heart.beat(),
+    [CHANNELS.runner]: () => {
+      void heart.beat()
+      node.soon()
+    },
   })
   return {
     ...options,
@@ -56,7 +60,7 @@ function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat,
     reconciler: new Reconciler(context),
     upkeep: new Upkeep(context),
     page: new ArchivePageWriter(home, log),
-    node: new NodeReport(home, settings.config.NODE_LOST_SECONDS, log),
+    node,
     disk: new DiskMonitor(home.dataDir, settings.config.DISK_FLOOR, log),
     liveness: new Liveness(livenessFile),
     inTurn: oneAtATime(),
@@ -78,7 +82,7 @@ function jobsBeside(parts: Parts) {
     schedules: () => inTurn(() => scheduled.whenDue()),
     upkeep: () => upkeep.whenDue(),
     'the node’s report': () => node.whenDue(),
-    'disk space': () => heart.isBlockedBy(disk.look() ?? troubleOf(pool)),
+    'disk space': () => heart.isBlockedBy(node.drains ?? disk.look() ?? troubleOf(pool)),
     'the liveness file': () => liveness.touch(),
     ...(manager.isThere && { 'the service manager': seldom(async () => manager.says(await whatItDoes(parts))) }),
     ...Object.fromEntries(beside.map(({ name, job }) => [name, () => job.whenDue()])),

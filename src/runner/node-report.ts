@@ -5,7 +5,7 @@ import type { Log } from '../base/log.ts'
 import { VERSION } from '../base/version.ts'
 import type { Home } from '../db/home.ts'
 import { newestSchema } from '../db/migrate.ts'
-import { loseSilentNodes, reportNode } from '../db/nodes.ts'
+import { type AboutNode, forgottenAs, loseSilentNodes, type NodeState, reportNode } from '../db/nodes.ts'
 
 /** A fraction of NODE_LOST_SECONDS, or of what that should be: longer than a lease. */
 const EVERY_MS = 15_000
@@ -16,6 +16,7 @@ export class NodeReport {
   readonly #lostSeconds: number
   readonly #log: Log
   #nextAt = Number.NEGATIVE_INFINITY
+  #drains = false
 
   constructor(home: Home, lostSeconds: number, log: Log) {
     this.#home = home
@@ -23,20 +24,53 @@ export class NodeReport {
     this.#log = log
   }
 
+  /** Why we begin nothing: somebody drains our node. Undefined: nobody does. */
+  get drains(): string | undefined {
+    return this.#drains ? 'this node drains: archivebox-ts node drain --undo makes it work again' : undefined
+  }
+
   async whenDue(): Promise<void> {
     if (performance.now() < this.#nextAt) return
-    await report(this.#home)
+    this.#nextAt = performance.now() + EVERY_MS
+    this.#takes(await report(this.#home))
     for (const name of await loseSilentNodes(this.#home, this.#lostSeconds))
       this.#log.warn(`node ${name} has not reported for ${this.#lostSeconds} s: its open pages are anybody's now`, {
         ...{ event: 'node.lost', node: name },
       })
-    this.#nextAt = performance.now() + EVERY_MS
+  }
+
+  /** There is news: perhaps somebody drains our node. */
+  soon(): void {
+    this.#nextAt = Number.NEGATIVE_INFINITY
+  }
+
+  #takes(state: NodeState): void {
+    const drains = state === 'draining'
+    if (drains === this.#drains) return
+    this.#drains = drains
+    if (drains)
+      this.#log.info('this node drains: no page or crawl is begun, and those in work are finished', {
+        ...{ event: 'node.drains' },
+      })
+    else this.#log.info('this node works again', { event: 'node.works' })
   }
 }
 
-/** Reports our node now, as a leader must before it works on anything. */
-export async function report(home: Home): Promise<void> {
+/** Reports our node now, as a leader must before it works on anything. @returns its state */
+export async function report(home: Home, about?: AboutNode): Promise<NodeState> {
   const { bytes } = left(join(home.dataDir, 'archive'))
   const freeBytes = Number.isFinite(bytes) ? bytes : null
-  await reportNode(home, { hostname: hostname(), version: VERSION, schema: newestSchema(), freeBytes })
+  return await reportNode(home, { hostname: hostname(), version: VERSION, schema: newestSchema(), freeBytes, about })
+}
+
+/** The first report of a leader: also what the node works with, and whether it was forgotten meanwhile. */
+export async function introduce(home: Home, about: AboutNode, log: Log): Promise<void> {
+  await report(home, about)
+  const was = await forgottenAs(home)
+  if (was !== undefined)
+    log.warn(
+      `this data dir was node ${was}, and was forgotten: it is a new node now, and the pages that it had are no ` +
+        'longer its own; archivebox-ts verify names their files',
+      { event: 'node.forgotten', node: was },
+    )
 }

@@ -13,6 +13,7 @@ import { giveUp } from '../open/give-up.ts'
 import { openArchive } from '../open/open-archive.ts'
 import { backups } from './backup-check.ts'
 import { type Check, type Examined, type Finding, green, red, yellow } from './check.ts'
+import { nodesCheck } from './nodes-check.ts'
 
 /** The oldest PostgreSQL that works. */
 const OLDEST = 14
@@ -54,6 +55,10 @@ export const DATABASE_CHECKS: readonly Check[] = [
     },
   },
   {
+    name: 'nodes',
+    look: async (asked) => (await withServer(asked, nodesCheck).catch(() => undefined)) ?? [],
+  },
+  {
     name: 'processes',
     look: async (asked) => {
       const found = await withServer(asked, stuckProcesses).catch(() => undefined)
@@ -68,10 +73,10 @@ type Kind = 'embedded' | 'external'
  * The finding of `look` in a running server; undefined when none runs, and one will be started when it is needed.
  * Throws AppError when the server refuses us.
  */
-async function withServer(
+async function withServer<T extends Finding | readonly Finding[]>(
   asked: Examined,
-  look: (asked: Examined, db: Database, kind: Kind) => Promise<Finding>,
-): Promise<Finding | undefined> {
+  look: (asked: Examined, db: Database, kind: Kind) => Promise<T>,
+): Promise<T | undefined> {
   const address = asked.databaseUrl === undefined ? await embeddedAddress(asked) : null
   const url = asked.databaseUrl ?? (address === null ? undefined : urlOf(address))
   if (url === undefined) return undefined
