@@ -26,7 +26,14 @@ export function knownTerm(dataDir: string, dataDirId: string): number {
   return id === dataDirId ? Number(term) : 0
 }
 
-/** Writes down, before it is led with, that this term is the highest. */
+/**
+ * Writes down, before it is led with, that this term is the highest. A full disk keeps nobody from leading: the file
+ * says less then, and the database still counts on.
+ */
 export function noteTerm(dataDir: string, dataDirId: string, term: number): void {
-  replaceFile(join(dataDir, TERM_FILE), `${dataDirId} ${term}\n`)
+  try {
+    replaceFile(join(dataDir, TERM_FILE), `${dataDirId} ${term}\n`)
+  } catch (error) {
+    if (!['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '')) throw error
+  }
 }

@@ -14,7 +14,7 @@ import { Guardian } from './guardian.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { type Leader, startLeader } from './leader.ts'
 import { watchLoop } from './loop-watchdog.ts'
-import { introduce } from './node-report.ts'
+import { NodeReport } from './node-report.ts'
 import type { LeadOptions, Why } from './options.ts'
 import type { Term } from './promote.ts'
 import { SILENT_MS, shutDown } from './shut-down.ts'
@@ -40,6 +40,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
   const unwatch = watchLoop()
   const owner = { home, processId: me.id, term: term.number }
   const context = { owner, runnerId: me.id, log, stop, bell, settings, scope, containment }
+  const node = new NodeReport(home, settings.config.NODE_LOST_SECONDS, log)
   let guardian: Guardian | undefined
   let hasStarted = false
   try {
@@ -48,7 +49,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     const begun = Promise.all([
       reconcileSchedules(home.db),
       recordContainment(home.db, me.id, containment),
-      introduce(home, aboutNode(home, settings), log),
+      node.begin(aboutNode(home, settings)),
     ])
     if (!(await untilLate(begun, SILENT_MS, stop.drain))) {
       await untilLate(heart.hear(), SILENT_MS)
@@ -58,7 +59,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     await failpoint('lead.recovered')
     if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
     if (!guardian) return 'maintained'
-    const leader = startLeader(options, context, heart, guardian)
+    const leader = startLeader(options, context, heart, guardian, node)
     hasStarted = true
     let why: Why
     try {

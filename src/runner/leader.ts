@@ -14,7 +14,7 @@ import { DiskMonitor } from './disk-monitor.ts'
 import type { Guardian } from './guardian.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import { Liveness } from './liveness.ts'
-import { NodeReport } from './node-report.ts'
+import type { NodeReport } from './node-report.ts'
 import type { LeadOptions } from './options.ts'
 import { oneAtATime, startSideJobs } from './side-jobs.ts'
 
@@ -31,13 +31,12 @@ export function startLeader(...given: Parameters<typeof partsOf>): Leader {
   return { ...parts, ...jobsBeside(parts) }
 }
 
-function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat, guardian: Guardian) {
+function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat, guardian: Guardian, node: NodeReport) {
   const { home, log, bell, settings, concurrency, livenessFile } = options
   const size = crawlWorkers(settings.config, concurrency)
   const pool = workerPool(context, { kind: 'crawl', size, slots: concurrency })
   passOnStops(pool, context.stop)
   const scheduled = new Scheduled(context)
-  const node = new NodeReport(home, settings.config.NODE_LOST_SECONDS, log)
   const listener = listen(home.databaseUrl, context.runnerId, {
     [CHANNELS.work]: () => {
       if (guardian.isUp) pool.wake() // The round first counts what is due.

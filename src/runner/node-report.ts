@@ -29,6 +29,21 @@ export class NodeReport {
     return this.#drains ? 'this node drains: archivebox-ts node drain --undo makes it work again' : undefined
   }
 
+  /**
+   * The first report of a leader, before it works on anything: also what its node works with, and whether that was
+   * forgotten meanwhile.
+   */
+  async begin(about: AboutNode): Promise<void> {
+    this.#takes(await report(this.#home, about))
+    const was = await forgottenAs(this.#home)
+    if (was !== undefined)
+      this.#log.warn(
+        `this data dir was node ${was}, and was forgotten: it is a new node now, and the pages that it had are no ` +
+          'longer its own; archivebox-ts verify names their files',
+        { event: 'node.forgotten', node: was },
+      )
+  }
+
   async whenDue(): Promise<void> {
     if (performance.now() < this.#nextAt) return
     this.#nextAt = performance.now() + EVERY_MS
@@ -56,21 +71,9 @@ export class NodeReport {
   }
 }
 
-/** Reports our node now, as a leader must before it works on anything. @returns its state */
+/** Reports our node now. @returns its state */
 export async function report(home: Home, about?: AboutNode): Promise<NodeState> {
   const { bytes } = left(join(home.dataDir, 'archive'))
   const freeBytes = Number.isFinite(bytes) ? bytes : null
   return await reportNode(home, { hostname: hostname(), version: VERSION, schema: newestSchema(), freeBytes, about })
-}
-
-/** The first report of a leader: also what the node works with, and whether it was forgotten meanwhile. */
-export async function introduce(home: Home, about: AboutNode, log: Log): Promise<void> {
-  await report(home, about)
-  const was = await forgottenAs(home)
-  if (was !== undefined)
-    log.warn(
-      `this data dir was node ${was}, and was forgotten: it is a new node now, and the pages that it had are no ` +
-        'longer its own; archivebox-ts verify names their files',
-      { event: 'node.forgotten', node: was },
-    )
 }

@@ -14,7 +14,7 @@ import { interruptible } from '../interrupts.ts'
 import type { GlobalOptions } from '../options.ts'
 import { ID } from '../records/list-kind.ts'
 import { type PrintOptions, printerOf } from '../records/print.ts'
-import { onStderr, onStdout } from '../screen/palette.ts'
+import { onStdout } from '../screen/palette.ts'
 import type { Column } from '../screen/table.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
 
@@ -125,7 +125,7 @@ export async function nodeForget(
       terminal.say(`forgot ${oneLine(node.name)}: ${many(pages, 'page')} failed for want of their files`)
       if (pages > 0)
         terminal.say(
-          `archivebox-ts snapshot list --outcome failed | archivebox-ts snapshot retry --failed - archives them again`,
+          'archivebox-ts snapshot list --outcome failed | archivebox-ts snapshot retry --failed - archives them again',
         )
     })
   })
