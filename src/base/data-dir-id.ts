@@ -4,7 +4,8 @@ import { codeOf } from './errors.ts'
 import { FileLock } from './file-lock.ts'
 import { uuidv7 } from './ids.ts'
 
-const ID_FILE = '.archivebox-id'
+/** The file with the id; without it a data dir gets a new one. */
+export const ID_FILE = '.archivebox-id'
 
 /**
  * Identifies a data dir, whatever path, container or machine it is seen from, by an id in a file. The file also records

@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
  * a process spawned or killed, a claim, a publication, a promotion. Named `<area>.<step just done>`.
  */
 export const FAILPOINTS = [
+  'adopt.batch_taken',
   'claim.binary_looked_up',
   'claim.binary_settled',
   'claim.crawl_pages_added',

@@ -11,6 +11,7 @@ function event<const Field extends string>(means: string, ...fields: readonly Fi
 /** The events that lines of the log have names for. A name stays what it is; the words of a line may change. */
 export const LOG_EVENTS = {
   'leader.began': event('A runner leads from now on.', 'term', 'claims_taken_over'),
+  'leader.skipped_terms': event('The database was restored: it does not know terms that were led.', 'unknown'),
   'leader.hands_over': event('A newer runner takes over: this one drains.'),
   'leader.lost': event('A runner cannot know that it leads: it ends its work, and goes through the gate again.', 'why'),
   'runner.waits': event('A runner waits for another one; the message says why.', 'for_pid'),
@@ -33,6 +34,9 @@ export const LOG_EVENTS = {
     'A newer program has changed the database, where another node runs; this one goes on.',
     'schema',
   ),
+  'node.drains': event('Somebody drains this node: it begins nothing new.'),
+  'node.works': event('It works again.'),
+  'node.forgotten': event('This data dir was a node that was forgotten: it is a new one.', 'node'),
   'disk.full': event('There is too little space to start pages.'),
   'disk.free': event('There is space again.'),
   'page.ended': event('A page ended.', 'url', 'title', 'outcome', 'cause'),

@@ -11,6 +11,7 @@ import { registerAdd } from './verbs/add.ts'
 import { registerConfig } from './verbs/config.ts'
 import { registerDoctor } from './verbs/doctor.ts'
 import { registerMachine } from './verbs/machine.ts'
+import { registerNode } from './verbs/node.ts'
 import { registerPersona } from './verbs/persona.ts'
 import { registerPlugin } from './verbs/plugin.ts'
 import { registerRun } from './verbs/run.ts'
@@ -66,8 +67,10 @@ export function commandTree(): Command {
   const list = verb(processes, 'list', 'processes, newest first', [
     'archivebox-ts process list',
     'archivebox-ts process list --all --type hook',
+    'archivebox-ts process list --all-nodes',
   ])
     .option('--all', 'also processes that have ended')
+    .option('--all-nodes', 'what runs on every node of this database, as far as their last word tells')
     .addOption(new Option('--type <type>', 'only this process_type').choices(PROCESS_TYPES))
     .addOption(new Option('--worker-type <type>', 'only this worker_type').choices(WORKER_TYPES))
     .addOption(new Option('--status <status>', 'only this status').choices(PROCESS_STATUSES))
@@ -130,6 +133,7 @@ export function commandTree(): Command {
 
   registerService(root, globals)
   registerMachine(root, globals, () => asked(false))
+  registerNode(root, globals)
   registerConfig(root, () => asked(false))
   registerDoctor(root, () => asked(false))
   registerPersona(root, () => asked(false))

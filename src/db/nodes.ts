@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
+import { CHANNELS } from './notifications.ts'
 import { transact, withRetry } from './retry.ts'
 
 // Nodes: the data dirs of one database, each on one machine, with its own runner and its own files.
 
-const NODE_STATES = ['active', 'draining', 'lost'] as const
-export type NodeState = (typeof NODE_STATES)[number]
+export type NodeState = 'active' | 'draining' | 'lost'
 
 /** What a runner reports of its node. */
 export interface NodeFacts {
@@ -16,6 +16,16 @@ export interface NodeFacts {
   readonly schema: number
   /** On the disk of its archive; null: not known. */
   readonly freeBytes: number | null
+  /** Where nodes may differ; undefined: as it was. */
+  readonly about?: AboutNode | undefined
+}
+
+/** What a node works with. */
+export interface AboutNode {
+  /** The enabled plugins, each with a hash of its own files; those of the package have its version. */
+  readonly plugins: Readonly<Record<string, string>>
+  /** What is set there, as written, without secrets. */
+  readonly settings: Readonly<Record<string, string>>
 }
 
 /** What a report learns. */
@@ -36,19 +46,20 @@ const ASKED_SECONDS = 30
  */
 export async function reportNode(home: Home, facts: NodeFacts): Promise<Reported> {
   const { db, dataDirId, dataDir, machineId, embedded } = home
-  const { hostname, version, schema, freeBytes } = facts
+  const { hostname, version, schema, freeBytes, about } = facts
   const folder = dataDir.slice(dataDir.lastIndexOf('/') + 1)
   const names = [hostname, `${hostname}:${folder}`, `${hostname}:${folder}:${dataDirId.slice(-4)}`]
   const report = sql<Reported>`
-    insert into node (id, machine_id, data_dir, name, version, schema, free_bytes, is_keeper)
-    select ${dataDirId}, ${machineId}, ${dataDir}, name, ${version}, ${schema}, ${freeBytes}, ${embedded}
+    insert into node (id, machine_id, data_dir, name, version, schema, free_bytes, is_keeper, about)
+    select ${dataDirId}, ${machineId}, ${dataDir}, name, ${version}, ${schema}, ${freeBytes}, ${embedded},
+      ${about ? JSON.stringify(about) : null}::jsonb
     from unnest(${names}::text[]) with ordinality as one (name, place)
     where not exists (select from node where node.name = one.name and node.id <> ${dataDirId})
     order by place limit 1
     on conflict (id) do update
     set machine_id = excluded.machine_id, data_dir = excluded.data_dir, version = excluded.version,
       schema = excluded.schema, free_bytes = excluded.free_bytes, is_keeper = excluded.is_keeper,
-      heartbeat_at = now(),
+      heartbeat_at = now(), about = coalesce(excluded.about, node.about),
       state = case node.state when 'lost' then 'active' else node.state end
     returning state, (select max(version) from schema_migration) as schema, ${isAsked(schema)} as "isAskedToDrain"`
   const { rows } = await withRetry(db, () => report.execute(db))
@@ -99,7 +110,8 @@ export async function inheritNode({ db, embedded, dataDirId }: Home, isCopy = fa
 }
 
 /**
- * Marks the other nodes lost that have not reported for so long: their open pages are anybody's from then on.
+ * Marks the other nodes lost that have not reported for so long: their open pages are anybody's from then on. Those of
+ * a node that drains are so already.
  * @returns their names
  */
 export async function loseSilentNodes(
@@ -108,11 +120,38 @@ export async function loseSilentNodes(
 ): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     update node set state = 'lost'
-    where state in ('active', 'draining') and id <> ${dataDirId}
+    where state = 'active' and id <> ${dataDirId}
       and heartbeat_at < now() - make_interval(secs => ${seconds})
     returning name`.execute(db)
   return rows.map(({ name }) => name)
 }
+
+/**
+ * Lets a node begin nothing new from now on, or work again.
+ * @param to `active` for one that drains; a lost one becomes active when it reports
+ * @returns whether it was changed
+ */
+export async function steerNode(db: Database, id: string, to: 'draining' | 'active'): Promise<boolean> {
+  const { rows } = await sql`
+    with steered as (
+      update node set state = ${to} where id = ${id} and (${to} = 'draining' or state = 'draining') and state <> ${to}
+      returning id)
+    select pg_notify(channel, '') from steered, unnest(${[CHANNELS.runner, CHANNELS.work]}::text[]) channel`.execute(db)
+  return rows.length > 0
+}
+
+/** The name under which our node was forgotten; it is told once. */
+export async function forgottenAs({ db, dataDirId }: Pick<Home, 'db' | 'dataDirId'>): Promise<string | undefined> {
+  const { rows } = await sql<{ forgotten: string }>`
+    with was as (select forgotten from runner_term where data_dir_id = ${dataDirId} and forgotten is not null),
+      told as (update runner_term set forgotten = null where data_dir_id = ${dataDirId} and exists (select from was))
+    select forgotten from was`.execute(db)
+  return rows[0]?.forgotten
+}
+
+/** Whether the node of this id is told to begin nothing, in SQL: the same for all rows of a statement. */
+export const drains = (node: string): string =>
+  `exists (select from node where node.id = ${node} and node.state = 'draining')`
 
 /**
  * A condition on a crawl or page with a `home_node`: the node of this id may work on it. It has no home yet, or its

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { LEASE_SECONDS } from '../engine/machine.ts'
 import type { Home } from './home.ts'
-import { pageMayWorkHere } from './nodes.ts'
+import { drains, pageMayWorkHere } from './nodes.ts'
 import { withRetry } from './retry.ts'
 
 /** The unsealed snapshots of a crawl, as far as its supervisor needs to know. */
@@ -18,6 +18,8 @@ export interface OpenSnapshots {
   readonly rest_s: number
   /** The other node, which works, that has the files of the first one due. */
   readonly elsewhere: string | null
+  /** This node begins nothing: somebody drains it. */
+  readonly drains: boolean
   /** The token of a started crawl's claim: a server that died may have forgotten the start but not the claim. */
   readonly token: string | null
 }
@@ -36,11 +38,13 @@ export async function openSnapshots(
   const unfinished = sql`
     from snapshot where in_index_order() and crawl_id = ${crawlId} and status in ('queued', 'started')`
   const inOrder = sql`order by retry_at, id`
-  const isHere = sql.raw(pageMayWorkHere('snapshot', `'${dataDirId}'`))
+  const isDrained = sql.raw(drains(`'${dataDirId}'`))
+  const isHere = sql.raw(`(not ${drains(`'${dataDirId}'`)} and ${pageMayWorkHere('snapshot', `'${dataDirId}'`)})`)
   const select = sql<OpenSnapshots>`
     with counted as materialized (
       select (select claim_token from crawl where id = ${crawlId} and status = 'started') as token,
              exists (select 1 from crawl where id = ${crawlId} and next_part is not null) as listed,
+             ${isDrained} as drains,
              coalesce((select true ${unfinished} ${inOrder} limit 1),
                       (select true from snapshot where crawl_id = ${crawlId} and status = 'paused' limit 1),
                       false) as there,
@@ -54,7 +58,7 @@ export async function openSnapshots(
                   and retry_at > now() and retry_at <= now() + make_interval(secs => ${2 * LEASE_SECONDS})
                 ${inOrder} limit ${sql.lit(MOST_CLAIMED)}) as held) as claimed
     )
-    select token, listed, there or listed as open, due, claimed, elsewhere,
+    select token, listed, there or listed as open, due, claimed, elsewhere, drains,
            case when listed or due + claimed > 0 then 0
                 else extract(epoch from coalesce((select min(retry_at) ${unfinished}), '9999-01-01') - now())
            end as rest_s

@@ -75,6 +75,8 @@ export async function childRows(home: Home, parentIds: readonly string[]): Promi
 /** Filters for a list of processes; without a status only live ones, unless `all` is set. */
 export interface ProcessFilters {
   readonly all?: boolean
+  /** Of all data dirs on this database. */
+  readonly allNodes?: boolean
   readonly type?: string
   readonly workerType?: string
   readonly status?: string
@@ -98,7 +100,8 @@ export async function eachProcess(home: Home, filters: ProcessFilters, visit: Vi
 
 /** Filters are written out: there are indexes of the rows of rare types and statuses. */
 function matching(home: Home, filters: ProcessFilters): SelectQueryBuilder<Tables, 'process', ProcessRow> {
-  let query = home.db.selectFrom('process').selectAll().where('data_dir_id', '=', home.dataDirId)
+  let query = home.db.selectFrom('process').selectAll()
+  if (!filters.allNodes) query = query.where('data_dir_id', '=', home.dataDirId)
   if (!filters.all && filters.status === undefined) query = query.where(IS_LIVE)
   if (filters.type !== undefined) query = query.where(sql`process_type`, '=', sql.lit(filters.type))
   if (filters.workerType !== undefined)

@@ -4,6 +4,7 @@ import { NO_PAGES, type PageCounts } from './counts.ts'
 import type { CrawlRow } from './crawls.ts'
 import type { Home } from './home.ts'
 import type { ListedMachine } from './machines.ts'
+import type { ListedNode } from './node-list.ts'
 import type { ProcessRow } from './processes.ts'
 import type { ListedSchedule } from './schedules.ts'
 import type { SnapshotRow } from './snapshots.ts'
@@ -148,6 +149,12 @@ export function machineRecord(machine: ListedMachine, home: Pick<Home, 'machineI
     heartbeat_at,
     created_at,
   } as const
+}
+
+/** A node as programs see it. */
+export function nodeRecord(node: ListedNode, home: Pick<Home, 'dataDirId'>) {
+  const { about: _, crawls, pages_in_work, ...rest } = node
+  return { type: 'Node', ...rest, here: node.id === home.dataDirId, crawls_in_work: crawls, pages_in_work } as const
 }
 
 export const tagRecord = (tag: Tag) => ({ type: 'Tag', ...tag })

@@ -10,20 +10,34 @@ export async function limitLockWaits(tx: Database): Promise<void> {
 }
 
 /**
- * Raises the term and makes this runner its leader, in one statement. Throws the unique violation (23505) of the gate's
- * index when somebody else leads.
+ * Raises the term above the one that we know of, and makes this runner its leader, in one statement. Throws the unique
+ * violation (23505) of the gate's index when somebody else leads.
+ * @param known the highest that the data dir has led with
  * @returns the term; undefined when the runner's row is closed or deleted: roll back, else a term is raised for nobody
  */
-export async function raiseTerm(tx: Database, dataDirId: string, runnerId: string): Promise<number | undefined> {
-  const { rows } = await sql<{ term: number }>`
+export async function raiseTerm(
+  tx: Database,
+  dataDirId: string,
+  runnerId: string,
+  known: number,
+): Promise<Raised | undefined> {
+  const { rows } = await sql<Raised>`
     with raised as (
-      insert into runner_term (data_dir_id, term, process_id) values (${dataDirId}, 1, ${runnerId})
-      on conflict (data_dir_id) do update set term = runner_term.term + 1, process_id = excluded.process_id
+      insert into runner_term (data_dir_id, term, process_id) values (${dataDirId}, ${known}::bigint + 1, ${runnerId})
+      on conflict (data_dir_id) do update
+      set term = greatest(runner_term.term + 1, excluded.term), process_id = excluded.process_id
       returning term)
     update process set worker_type = 'worker_runner', term = raised.term, promoted_at = now() from raised
     where process.id = ${runnerId} and process.status = 'running'
-    returning process.term`.execute(tx)
-  return rows[0]?.term
+    returning process.term,
+      coalesce((select term from runner_term where data_dir_id = ${dataDirId}), 0) as was`.execute(tx)
+  return rows[0]
+}
+
+/** A term, and the one that the database knew before. */
+export interface Raised {
+  readonly term: number
+  readonly was: number
 }
 
 /**

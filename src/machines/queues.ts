@@ -24,6 +24,7 @@ import {
   IN_INDEX_ORDER,
   pagesOnNode,
   snapshotsWithin,
+  unlessDrained,
   type WorkScope,
 } from './scope.ts'
 import { snapshotMachine } from './snapshot.ts'
@@ -83,7 +84,8 @@ const FENCE: QueueOptions = { fence: (first) => currentTerm(`$${first}`, `$${fir
 
 /** The crawls within a scope. */
 export function crawlQueue(owner: Owner, scope: WorkScope): Queue<typeof crawlMachine, CrawlRow> {
-  const within = crawlsWithin(scope, owner.home.dataDirId)
+  const { dataDirId } = owner.home
+  const within = allOf([unlessDrained(dataDirId), crawlsWithin(scope, dataDirId)])
   return new OwnedQueue(owner, crawlMachine, scope.crawlIds ? within : allOf([within, IN_INDEX_ORDER]))
 }
 
@@ -98,7 +100,11 @@ export function snapshotQueue(
   scope: WorkScope,
 ): Queue<typeof snapshotMachine, ClaimedPage> {
   const text = (first: number) => `work.crawl_id = (select id from crawl where claimed_by = $${first} limit 1)`
-  const where = allOf([{ text, values: [crawlWorkerId] }, pagesOnNode(owner.home.dataDirId), snapshotsWithin(scope)])
+  const { dataDirId } = owner.home
+  const where = allOf([
+    ...[{ text, values: [crawlWorkerId] }, unlessDrained(dataDirId), pagesOnNode(dataDirId)],
+    snapshotsWithin(scope),
+  ])
   return new OwnedQueue(owner, snapshotMachine, where, { besides: BEFORE_PAGE })
 }
 

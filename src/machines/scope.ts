@@ -1,6 +1,6 @@
 import { kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
-import { mayWorkHere, pageMayWorkHere } from '../db/nodes.ts'
+import { drains, mayWorkHere, pageMayWorkHere } from '../db/nodes.ts'
 
 export const WORK_KINDS = ['crawl', 'snapshot', 'binary'] as const
 export type WorkKind = (typeof WORK_KINDS)[number]
@@ -42,6 +42,12 @@ export function allOf(conditions: readonly Condition[]): Condition {
 export function excludes(scope: WorkScope, kind: WorkKind): boolean {
   return scope.exclude?.includes(kind) ?? false
 }
+
+/** A node begins nothing while somebody drains it. */
+export const unlessDrained = (dataDirId: string): Condition => ({
+  text: (first) => `not ${drains(`$${first}`)}`,
+  values: [dataDirId],
+})
 
 /** The pages, named `work`, that a node may work on. */
 export const pagesOnNode = (dataDirId: string): Condition => ({
@@ -100,7 +106,7 @@ export async function openCrawls(
   scope: WorkScope,
   soonMs: number,
 ): Promise<{ due: number; open: number }> {
-  const within = crawlsWithin(scope, dataDirId)
+  const within = allOf([unlessDrained(dataDirId), crawlsWithin(scope, dataDirId)])
   const text = `
     select count(*) filter (where retry_at <= now()) as due,
            count(*) filter (where claimed_by is not null or retry_at <= now() + make_interval(secs => $1)) as open

@@ -5,11 +5,11 @@
 -- claims the row that has been due the longest; $1 lease in seconds, $2, $3 cursor: schedule, id, $4 token, $5 owner,
 --   $6 data dir and $7 term of the fence
 prepare "crawl: claim 1" as
-with fence as (select data_dir_id from runner_term where data_dir_id = $7 and term = $8 for share),
+with fence as (select data_dir_id from runner_term where data_dir_id = $8 and term = $9 for share),
   due as materialized (
   select work."id" as id, work."retry_at" as was, work."claimed_by"::text as expired_owner from "crawl" as work, fence
-  where work."status" in ('queued', 'started') and work."retry_at" <= now()
-    and (work.home_node is null or work.home_node = $6 or not exists (
+  where work."status" in ('queued', 'started') and work."retry_at" <= now() and not exists (select from node
+    where node.id = $6 and node.state = 'draining') and (work.home_node is null or work.home_node = $7 or not exists (
   select from node where node.id = work.home_node and node.state = 'active')) and in_index_order()
     and (work."retry_at", work."id") >= ($2::timestamptz, $3::uuid)
   order by work."retry_at", work."id"
@@ -187,12 +187,13 @@ with moved_before as materialized (
 -- claims the row that has been due the longest; $1 lease in seconds, $2, $3 cursor: schedule, id, $4 token, $5 owner,
 --   $6 crawl worker, $7 data dir and $8 term of the fence
 prepare "snapshot: claim 1" as
-with fence as (select data_dir_id from runner_term where data_dir_id = $8 and term = $9 for share),
+with fence as (select data_dir_id from runner_term where data_dir_id = $9 and term = $10 for share),
   due as materialized (
   select work."id" as id, work."retry_at" as was, work."claimed_by"::text as expired_owner from "snapshot" as work,
     fence
   where work."status" in ('queued', 'started') and work."retry_at" <= now() and work.crawl_id = (select id
-    from crawl where claimed_by = $6 limit 1) and ((work.home_node is null or work.home_node = $7 or not exists (
+    from crawl where claimed_by = $6 limit 1) and not exists (select from node where node.id = $7
+    and node.state = 'draining') and ((work.home_node is null or work.home_node = $8 or not exists (
   select from node where node.id = work.home_node and node.state = 'active')) or not exists (
   select from archive_result where snapshot_id = work.id and node_id is not null)) and in_index_order()
     and (work."retry_at", work."id") >= ($2::timestamptz, $3::uuid)

@@ -1,5 +1,6 @@
 import { AppError, codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
+import { many } from '../base/words.ts'
 import type { Home } from '../db/home.ts'
 import { deadClaimants, type Place } from '../db/runners.ts'
 import { isCollision } from '../db/trouble.ts'
@@ -104,6 +105,12 @@ async function attempt(options: GateOptions, me: Place, lock: DataDirLock): Prom
   const taken = term.requeued > 0 ? `, ${term.requeued} unfinished claims taken over` : ''
   const { number: of, requeued: claims } = term
   log.info(`leading (term ${of}${taken})`, { event: 'leader.began', term: of, claims_taken_over: claims })
+  if (term.unknown > 0)
+    log.warn(
+      `the database is older than this data dir: ${many(term.unknown, 'term')} that were led here are unknown to it; ` +
+        'archivebox-ts verify names pages that it has forgotten',
+      { event: 'leader.skipped_terms', unknown: term.unknown },
+    )
   return { term, lock }
 }
 

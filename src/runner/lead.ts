@@ -9,11 +9,12 @@ import { reconcileSchedules } from '../machines/reconcile-schedules.ts'
 import { openCrawls } from '../machines/scope.ts'
 import { releaseContainment } from '../processes/containment/containment.ts'
 import { isTransient } from '../processes/spawned.ts'
+import { aboutNode } from './about-node.ts'
 import { Guardian } from './guardian.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { type Leader, startLeader } from './leader.ts'
 import { watchLoop } from './loop-watchdog.ts'
-import { beginReports } from './node-report.ts'
+import { NodeReport } from './node-report.ts'
 import type { LeadOptions, Why } from './options.ts'
 import type { Term } from './promote.ts'
 import { SILENT_MS, shutDown } from './shut-down.ts'
@@ -39,6 +40,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
   const unwatch = watchLoop()
   const owner = { home, processId: me.id, term: term.number }
   const context = { owner, runnerId: me.id, log, stop, bell, settings, scope, containment }
+  const node = new NodeReport(home, settings.config.NODE_LOST_SECONDS, log, signals.end)
   let guardian: Guardian | undefined
   let hasStarted = false
   try {
@@ -47,7 +49,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     const begun = Promise.all([
       reconcileSchedules(home.db),
       recordContainment(home.db, me.id, containment),
-      beginReports(home),
+      node.begin(aboutNode(home, settings)),
     ])
     if (!(await untilLate(begun, SILENT_MS, stop.drain))) {
       await untilLate(heart.hear(), SILENT_MS)
@@ -57,7 +59,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     await failpoint('lead.recovered')
     if (mended > 0) log.warn(`${mended} crawls and pages had no schedule: they are queued again`)
     if (!guardian) return 'maintained'
-    const leader = startLeader(options, context, heart, guardian)
+    const leader = startLeader(options, context, heart, guardian, node)
     hasStarted = true
     let why: Why
     try {

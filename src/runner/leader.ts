@@ -14,7 +14,7 @@ import { DiskMonitor } from './disk-monitor.ts'
 import type { Guardian } from './guardian.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import { Liveness } from './liveness.ts'
-import { NodeReport } from './node-report.ts'
+import type { NodeReport } from './node-report.ts'
 import type { LeadOptions } from './options.ts'
 import { oneAtATime, startSideJobs } from './side-jobs.ts'
 
@@ -31,8 +31,8 @@ export function startLeader(...given: Parameters<typeof partsOf>): Leader {
   return { ...parts, ...jobsBeside(parts) }
 }
 
-function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat, guardian: Guardian) {
-  const { home, log, bell, settings, concurrency, livenessFile, signals } = options
+function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat, guardian: Guardian, node: NodeReport) {
+  const { home, log, bell, settings, concurrency, livenessFile } = options
   const size = crawlWorkers(settings.config, concurrency)
   const pool = workerPool(context, { kind: 'crawl', size, slots: concurrency })
   passOnStops(pool, context.stop)
@@ -43,7 +43,10 @@ function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat,
       scheduled.look()
       bell.wake()
     },
-    [CHANNELS.runner]: () => void heart.beat(),
+    [CHANNELS.runner]: () => {
+      void heart.beat()
+      node.soon()
+    },
   })
   return {
     ...options,
@@ -56,7 +59,7 @@ function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat,
     reconciler: new Reconciler(context),
     upkeep: new Upkeep(context),
     page: new ArchivePageWriter(home, log),
-    node: new NodeReport(home, settings.config.NODE_LOST_SECONDS, log, signals.end),
+    node,
     disk: new DiskMonitor(home.dataDir, settings.config.DISK_FLOOR, log),
     liveness: new Liveness(livenessFile),
     inTurn: oneAtATime(),
@@ -78,7 +81,7 @@ function jobsBeside(parts: Parts) {
     schedules: () => inTurn(() => scheduled.whenDue()),
     upkeep: () => upkeep.whenDue(),
     'the node’s report': () => node.whenDue(),
-    'disk space': () => heart.isBlockedBy(disk.look() ?? troubleOf(pool)),
+    'disk space': () => heart.isBlockedBy(node.drains ?? disk.look() ?? troubleOf(pool)),
     'the liveness file': () => liveness.touch(),
     ...(manager.isThere && { 'the service manager': seldom(async () => manager.says(await whatItDoes(parts))) }),
     ...Object.fromEntries(beside.map(({ name, job }) => [name, () => job.whenDue()])),

@@ -1,3 +1,4 @@
+import { knownTerm, noteTerm } from '../base/term-file.ts'
 import type { Home } from '../db/home.ts'
 import { identityIn, isRunner, type LiveRow } from '../db/processes.ts'
 import { transact } from '../db/retry.ts'
@@ -14,6 +15,8 @@ export interface Term {
   /** The fencing token: each promotion of this data dir has a higher one. */
   readonly number: number
   readonly requeued: number
+  /** How many earlier terms the database knows nothing of: it was restored to an older state. */
+  readonly unknown: number
   readonly [promoted]: true
 }
 
@@ -32,18 +35,20 @@ export async function promote(
   stopped: AbortSignal,
 ): Promise<Term | undefined> {
   const before = rows.find(({ id }) => id === me.id)?.term ?? null
+  const known = knownTerm(home.dataDir, home.dataDirId)
   const dead: string[] = []
   for (const row of rows) if (row.id !== me.id && !stuck.has(row.id) && (await isDead(home, me, row))) dead.push(row.id)
   const promotion = transact(home.db, async (tx, again) => {
     const term = again ? await termSince(tx, me.id, before) : undefined
-    if (term !== undefined) return { number: term, requeued: 0 } as Term
+    if (term !== undefined) return { number: term, requeued: 0, unknown: 0 } as Term
     await limitLockWaits(tx)
     const claimants = await deadClaimants({ ...home, db: tx }, dead) // From here on, plans use the indexes.
     const requeued = claimants.length > 0 ? await requeueClaimsOf(tx, claimants) : 0
     await closeAsLost(tx, dead)
-    const number = stopped.aborted ? undefined : await raiseTerm(tx, home.dataDirId, me.id)
-    if (number === undefined) throw new NoTerm() // Rolls a raised term back.
-    return { number, requeued } as Term
+    const raised = stopped.aborted ? undefined : await raiseTerm(tx, home.dataDirId, me.id, known)
+    if (raised === undefined) throw new NoTerm() // Rolls a raised term back.
+    noteTerm(home.dataDir, home.dataDirId, raised.term) // Before it counts: one that nobody leads with is only skipped.
+    return { number: raised.term, requeued, unknown: Math.max(0, known - raised.was) } as Term
   })
   return await promotion.catch((error: unknown) => {
     if (error instanceof NoTerm) return undefined

@@ -15,6 +15,7 @@ import { openArchive } from '../open/open-archive.ts'
 import { backups } from './backup-check.ts'
 import { type Check, type Examined, type Finding, green, red, yellow } from './check.ts'
 import { failover, wire } from './failover-checks.ts'
+import { nodesCheck } from './nodes-check.ts'
 
 /** A clock that is off by this much dates pages wrongly. */
 const CLOCK_SECONDS = 5
@@ -62,6 +63,10 @@ export const DATABASE_CHECKS: readonly Check[] = [
     },
   },
   {
+    name: 'nodes',
+    look: async (asked) => (await withServer(asked, nodesCheck).catch(() => undefined)) ?? [],
+  },
+  {
     name: 'processes',
     look: async (asked) => {
       const found = await withServer(asked, stuckProcesses).catch(() => undefined)
@@ -76,10 +81,10 @@ type Kind = 'embedded' | 'external'
  * The finding of `look` in a running server; undefined when none runs, and one will be started when it is needed.
  * Throws AppError when the server refuses us.
  */
-async function withServer(
+async function withServer<T extends Finding | readonly Finding[]>(
   asked: Examined,
-  look: (asked: Examined, db: Database, kind: Kind) => Promise<Finding>,
-): Promise<Finding | undefined> {
+  look: (asked: Examined, db: Database, kind: Kind) => Promise<T>,
+): Promise<T | undefined> {
   const address = asked.databaseUrl === undefined ? await embeddedAddress(asked) : null
   const url = asked.databaseUrl ?? (address === null ? undefined : urlOf(address))
   if (url === undefined) return undefined

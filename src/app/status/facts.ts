@@ -7,8 +7,10 @@ import { FAILURES_LOOKED_AT, failureGroups, latestFailures } from '../../db/fail
 import type { Home } from '../../db/home.ts'
 import { byIndex } from '../../db/lists/by-index.ts'
 import { machineById } from '../../db/machines.ts'
+import { listNodes } from '../../db/node-list.ts'
 import { type ClaimedCrawl, claimedCrawls, type PageInWork } from '../../db/pages-in-work.ts'
 import type { LiveRow } from '../../db/processes.ts'
+import { nodeRecord } from '../../db/records.ts'
 import { scheduleFacts } from '../../db/schedules.ts'
 import { serverSize } from '../../db/server-identity.ts'
 import { maskPassword } from '../../db/trouble.ts'
@@ -70,6 +72,7 @@ async function read(
   const work = await workOf(home, undefined, crawls)
   const { counts, sealed } = await allPages(home.db)
   const working = work.pages.filter(({ worker_id }) => alive.some(({ id }) => id === worker_id))
+  const nodes = await listNodes(home.db, 'lost')
   const groups = await failureGroups(home.db, { limit: FAILURES_LOOKED_AT })
   return {
     data_dir: home.dataDir,
@@ -138,6 +141,8 @@ async function read(
     failures_looked_at: groups.reduce((sum, { pages }) => sum + pages, 0),
     schedules: await scheduleFacts(home.db),
     backup: await backupFacts(home.db, settings),
+    // One that works alone is told of by everything else.
+    ...(nodes.length > 1 && { nodes: nodes.map((node) => nodeRecord(node, home)) }),
     disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: bytesOf(snapshots) },
     blocked_reason: await blockedReason(home, alive, working.length > 0),
   }

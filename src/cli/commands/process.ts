@@ -1,14 +1,17 @@
 import { listProcesses } from '../../app/lists.ts'
 import { type Doing, doingOf, isHook } from '../../app/status/doing.ts'
+import { oneLine } from '../../base/clean.ts'
+import { UsageError } from '../../base/errors.ts'
+import { nodeNames } from '../../db/node-list.ts'
 import { pagesInWork } from '../../db/pages-in-work.ts'
 import type { ProcessFilters } from '../../db/process-rows.ts'
-import type { ProcessRow } from '../../db/processes.ts'
+import { LIVE_STATUSES, type ProcessRow } from '../../db/processes.ts'
 import { processRecord } from '../../db/records.ts'
 import { presentRows } from '../../processes/presence.ts'
 import { ago } from '../format.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
-import { ID } from '../records/list-kind.ts'
+import { ID, type ListKind } from '../records/list-kind.ts'
 import { type PrintOptions, printerOf } from '../records/print.ts'
 import { cutEnd, cutUrl } from '../screen/fit.ts'
 import { onStdout } from '../screen/palette.ts'
@@ -21,12 +24,16 @@ const LEAST = { what: 12, url: 24 }
 
 /** `process list`: rows of this machine and data dir, newest first; only live ones unless asked otherwise. */
 export async function processList(options: GlobalOptions, verb: ProcessFilters & PrintOptions): Promise<void> {
-  const printer = printerOf(options, { columns: COLUMNS, record: processRecord }, verb)
+  if (verb.allNodes && (verb.all || (verb.status !== undefined && !LIVE_STATUSES.some((live) => live === verb.status))))
+    throw new UsageError('--all-nodes shows what runs: what has ended is shown by its own node')
+  const kind = verb.allNodes ? OF_ALL_NODES : { columns: COLUMNS, record: processRecord }
+  const printer = printerOf<Listed>(options, kind, verb)
   await withHome(options, async (home) => {
     const inWork = printer.hasColumns ? await pagesInWork(home.db) : []
+    const names = verb.allNodes ? await nodeNames(home.db) : new Map<string, string>()
     await printer.list(async function* (limit) {
       for await (const rows of listProcesses({ home }, { filters: verb, limit }))
-        yield rows.map((row) => ({ ...row, ...doingOf(row, inWork) }))
+        yield rows.map((row) => ({ ...row, ...doingOf(row, inWork), node: names.get(row.data_dir_id) ?? null }))
     })
   })
 }
@@ -75,6 +82,9 @@ function entry(row: ProcessRow & Doing, urls: readonly string[], branch: string,
     : [line, ...urls.map((each) => `${rest}${cutUrl(each, width - rest.length)}`)]
 }
 
+/** With the name of its node, where that is asked for. */
+type Listed = ProcessRow & Doing & { readonly node: string | null }
+
 const COLUMNS: readonly Column<ProcessRow & Doing>[] = [
   { name: 'pid', value: ({ pid }) => String(pid ?? '-'), right: true },
   { name: 'what', value: ({ what }) => what, cut: 'end' },
@@ -84,6 +94,19 @@ const COLUMNS: readonly Column<ProcessRow & Doing>[] = [
   { ...ID, rank: 1 },
   { name: 'page', value: pageOf, cut: 'middle', rank: 4, optional: true, below: true },
 ]
+
+/** A pid means something on its own machine only; a killed node closes no row. */
+const OF_ALL_NODES: ListKind<Listed> = {
+  columns: [
+    { name: 'node', value: ({ node }) => oneLine(node ?? '-'), cut: 'end' },
+    ...COLUMNS,
+    { name: 'heard of', value: ({ heartbeat_at: at }) => (at ? `${ago(at)} ago` : '-'), right: true },
+  ],
+  record: (row) => ({
+    ...processRecord(row),
+    ...{ node: row.node, node_id: row.data_dir_id, heartbeat_at: row.heartbeat_at },
+  }),
+}
 
 function pageOf({ pages }: Doing): string {
   return pages.length > 1 ? `${pages.length} pages` : (pages[0]?.url ?? '')

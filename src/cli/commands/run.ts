@@ -9,10 +9,12 @@ import { onStopSignals } from '../../base/stop-signals.ts'
 import { allPages } from '../../db/counts.ts'
 import { ping } from '../../db/database.ts'
 import type { Home } from '../../db/home.ts'
+import { refuseClone } from '../../runner/clone.ts'
 import { run } from '../../runner/run.ts'
 import { Cues, startedByCommand } from '../cues.ts'
 import { many } from '../format.ts'
 import { openHome, refuseBelowRunner, runnerLog } from '../home.ts'
+import { interruptible } from '../interrupts.ts'
 import { LiveView } from '../live-view.ts'
 import { loopbackOf } from '../loopback.ts'
 import { sayWhatIsWrong } from '../machine-report.ts'
@@ -89,6 +91,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
     if (!(await cues.next())) return
     await cues.end()
     await refuseBelowRunner(home)
+    await interruptible((signal) => refuseClone(home, signal))
     requireOpen(home.dataDir)
     const queued = wanted && (await queueRecords(open, wanted, { tell: sayMeanwhile }))
     for (const text of wanted?.others ?? []) printJson(text)

@@ -30,6 +30,7 @@ export function screen(facts: Facts, canvas: Canvas): string[] {
       ...summary(facts, canvas),
       ...whyNothingMoves(facts, canvas),
       ...whatIsStuck(facts, canvas),
+      ...nodeBlock(facts, canvas),
       ...whyNoBackup(facts, canvas),
     ],
     workLines(workIn(facts), canvas),
@@ -161,6 +162,30 @@ function whatIsStuck({ stuck }: Facts, { columns, palette }: Canvas): string[] {
   if (stuck.length === 0) return []
   const lines = stuck.flatMap(({ why }) => wrapped(oneLine(why ?? ''), columns - 2, palette.yellow))
   return [palette.bold(cutMiddle('cannot be ended', columns)), ...lines.map((line) => `  ${line}`)]
+}
+
+/** The nodes, where there are several: who works on what, and what is lost. */
+function nodeBlock({ nodes = [] }: Facts, { columns, palette }: Canvas): string[] {
+  if (nodes.length === 0) return []
+  const lines = nodes.flatMap((node) => {
+    const { name, here, state, leads, heartbeat_age_s: age, pages, file_jobs: jobs } = node
+    const parts: Part[] = [
+      { text: `${oneLine(name)}${here ? ' (here)' : ''}` },
+      { text: state, style: state === 'active' ? String : palette.yellow },
+      { text: leads ? 'leads' : `no runner, heard of ${duration(Math.max(0, age))} ago` },
+      { text: counted(node.crawls_in_work, 'crawls in work') },
+      { text: counted(node.pages_in_work, 'pages in work') },
+      { text: counted(jobs, 'removals of files wait for it'), style: palette.yellow },
+      { text: state === 'lost' ? counted(pages ?? 0, 'pages have their files only there') : '', style: palette.red },
+    ]
+    return flow(
+      parts.filter(({ text }) => text !== ''),
+      ', ',
+      columns - 4,
+      0,
+    ).map((line, index) => `${index === 0 ? '  ' : '    '}${line}`)
+  })
+  return [palette.dim('nodes'), ...lines]
 }
 
 /** Why nothing moves, and what to do: in full, whatever the width. */

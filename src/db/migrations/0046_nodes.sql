@@ -16,8 +16,11 @@ create table node (
   is_keeper    boolean not null default false,                        -- this database is its own embedded server's
   asked_schema integer,                                               -- its leader is to drain for a change to this one
   asked_at     timestamptz,                                           -- repeated while somebody waits for that
+  about        jsonb,                                                 -- its plugins and settings, without secrets
   created_at   timestamptz not null default now()
 );
+alter table runner_term add column forgotten text;
+comment on column runner_term.forgotten is 'the name of its node, which was forgotten, until it is one again';
 
 -- Removals of files that only their node can make, by ids of pages and crawls, never by paths: the rows may be gone.
 create table file_job (
@@ -72,6 +75,9 @@ end $$;
 comment on column archive_result.node_id is 'the data dir that has its files; null: it has none';
 comment on column snapshot.home_node is 'the data dir that began it, and has the files of its results; null: none has';
 comment on column crawl.home_node is 'the data dir that works on it while that is active; null: whichever comes first';
+
+-- Its sealed pages, one by one: `node adopt`, `node forget`, and how many there are.
+create index snapshot_of_node on snapshot (home_node, id) where status = 'sealed' and home_node is not null;
 
 create or replace view latest_result as
   select r.* from archive_result r

@@ -46,9 +46,12 @@ export function isIdle({ open, due, claimed, rest_s }: OpenSnapshots): boolean {
   return open && due + claimed === 0 && rest_s > NAP_SECONDS
 }
 
-/** Whether all that is due of a crawl has its files on another node, which works: that node goes on with it. */
-export function isElsewhere({ due, claimed, listed, elsewhere }: OpenSnapshots): boolean {
-  return due + claimed === 0 && !listed && elsewhere !== null
+/**
+ * Whether another node goes on with a crawl: all that is due of it has its files there, and that node works; or ours is
+ * drained, and what it had begun of it is done.
+ */
+export function isElsewhere({ due, claimed, listed, elsewhere, drains }: OpenSnapshots): boolean {
+  return due + claimed === 0 && (drains || (!listed && elsewhere !== null))
 }
 
 /**
@@ -66,7 +69,7 @@ export async function releaseCrawl(
     await lockCrawl(tx, claim.id)
     const now = await openSnapshots({ ...home, db: tx }, claim.id)
     const inside = queue.on(kyselySql(tx))
-    if (isElsewhere(now)) await inside.update(claim, { home_node: now.elsewhere })
+    if (isElsewhere(now)) await inside.update(claim, { home_node: now.drains ? null : now.elsewhere })
     await inside.release(claim, isIdle(now) ? 1_000 * now.rest_s : 0, counts)
   })
 }

@@ -269,6 +269,26 @@ it('machine', async () => {
   })
 })
 
+it('node', async () => {
+  await golden('node', async (typed, home) => {
+    await home.query(`update node set name = 'alpha', data_dir = '/srv/alpha', free_bytes = 25e9, about = null,
+      heartbeat_at = now() - interval '1 hour'`)
+    await home.query(`insert into node (id, data_dir, name, version, schema, state, heartbeat_at)
+      values (gen_random_uuid(), '/srv/beta', 'beta', '0.0.1', 46, 'lost', now() - interval '1 day')`)
+    await typed.once('node list', 'node list -o table', 'node show beta', 'status -q')
+    await typed.act(
+      'node drain alpha',
+      'node drain alpha',
+      'node drain --undo --json alpha',
+      'node drain --undo alpha',
+      'node forget beta',
+      'node forget --yes beta',
+      'node forget beta',
+      'node adopt alpha',
+    )
+  })
+})
+
 it('config', async () => {
   await golden('config', async (typed) => {
     await typed.read(
@@ -458,6 +478,10 @@ it('bad input', async () => {
       'process kill nonsense',
       'config get',
       'machine show 000000',
+      'node show nowhere',
+      'node forget nowhere',
+      'node adopt nowhere',
+      'process list --all --all-nodes',
       'export --format nonsense',
       'status --data-dir nowhere',
       'status --wait-db never',

@@ -23,6 +23,7 @@ const OTHER_CODES: Readonly<Record<string, number>> = {
   'archivebox-ts plugin install': 1, // Programs need the system's packages.
   'archivebox-ts db upgrade': 2, // For the embedded server only, which this data dir does not have.
   'archivebox-ts server link': 1, // No server runs.
+  'archivebox-ts node forget beta': 2, // Without --yes.
   'archivebox-ts service install': 2, // The service would not know the DATABASE_URL of the environment.
   'archivebox-ts service show --user': 2,
   'archivebox-ts export --format wacz --tag news > news.wacz': 1, // No page has a WARC.
@@ -67,6 +68,9 @@ beforeAll(async () => {
   chmodSync(program, 0o755)
   writeFileSync(join(home.dataDir, 'desk', 'urls.txt'), `${site.url}/page-1.html\n`)
   writeFileSync(join(home.dataDir, 'desk', 'cookies.txt'), COOKIES_TXT)
+  await home.query(`insert into node (id, data_dir, name, state, heartbeat_at)
+    select gen_random_uuid(), '/srv/' || name, name, 'lost', now() - interval '1 day'
+    from unnest('{alpha,beta,gamma}'::text[]) name`)
   await home.query(`insert into tag (name) select unnest('{to-read,newspaper,press,papers,old}'::text[])`)
   writeFileSync(join(home.dataDir, 'desk', 'bookmarks.html'), `<a href="${site.url}/page-2.html">2</a>\n`)
 })

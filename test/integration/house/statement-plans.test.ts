@@ -55,6 +55,8 @@ import { machineById, machineRow, machines } from '../../../src/db/machines.ts'
 import * as meanings from '../../../src/db/meanings.ts'
 import { planMigration } from '../../../src/db/migration-plan.ts'
 import { runningRow } from '../../../src/db/new-process.ts'
+import * as nodeList from '../../../src/db/node-list.ts'
+import * as nodePages from '../../../src/db/node-pages.ts'
 import * as nodes from '../../../src/db/nodes.ts'
 import { openSnapshots } from '../../../src/db/open-snapshots.ts'
 import { claimedCrawls, pagesInWork } from '../../../src/db/pages-in-work.ts'
@@ -301,6 +303,18 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await nodes.inheritNode({ ...home, dataDirId: other })
   },
   'db/nodes.ts loseSilentNodes': () => nodes.loseSilentNodes(home, 60),
+  'db/nodes.ts steerNode': () => nodes.steerNode(db, other, 'draining'),
+  'db/nodes.ts forgottenAs': () => nodes.forgottenAs(home),
+  'db/node-list.ts listNodes': async () => {
+    for (const counts of ['all', 'lost'] as const) await nodeList.listNodes(db, counts)
+  },
+  'db/node-list.ts nodeNames': () => nodeList.nodeNames(db),
+  'db/node-pages.ts leftOn': () => nodePages.leftOn(db, other),
+  'db/node-pages.ts pagesOfNode': () => nodePages.pagesOfNode(db, other, other, 9),
+  'db/node-pages.ts adoptPages': () => nodePages.adoptPages(home, other, [other]),
+  'db/node-pages.ts forgetFiles': () => nodePages.forgetFiles(db, other, [other], 'gone'),
+  'db/node-pages.ts adoptJobs': () => nodePages.adoptJobs(home, other),
+  'db/node-pages.ts deleteNode': () => nodePages.deleteNode(db, other),
   'db/runners.ts requestHandoff': () => runners.requestHandoff(home, worker, [other], [], 1),
   'db/runners.ts seenLead': () => runners.seenLead(db, home.dataDirId, { guid: other, hostname: 'here' }),
   'db/runners.ts isHandoffRequested': () => runners.isHandoffRequested(home, other),
@@ -334,7 +348,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/terms.ts limitLockWaits': () => inTransaction((tx) => terms.limitLockWaits(tx)),
   'db/terms.ts raiseTerm': () =>
     inTransaction(async (tx) => {
-      await terms.raiseTerm(tx, home.dataDirId, worker)
+      await terms.raiseTerm(tx, home.dataDirId, worker, 1)
       throw new Error('taken back')
     }).catch((error: Error) => expect(error.message).toBe('taken back')),
   'db/terms.ts termSince': () => terms.termSince(db, other, null),

@@ -9,6 +9,7 @@ const STEMS = [
   ['archive_result', 'result', 'id'],
   ['schedule', 'sched-', 'id'],
   ['machine', 'mach--', 'id'],
+  ['node', 'node--', 'name'],
   ['tag', 'tag---', 'name'],
 ] as const
 

@@ -2,7 +2,10 @@ import { expect, it } from 'vitest'
 import { MOST_DUE, type OpenSnapshots } from '../../../src/db/open-snapshots.ts'
 import { type CrawlState, planCrawl, STARTED } from '../../../src/workers/crawl/crawl-plan.ts'
 
-const OPEN: OpenSnapshots = { open: true, listed: false, due: 3, claimed: 1, rest_s: 0, elsewhere: null, token: 'ours' }
+const OPEN: OpenSnapshots = {
+  ...{ open: true, listed: false, due: 3, claimed: 1, rest_s: 0, elsewhere: null, token: 'ours' },
+  drains: false,
+}
 const DONE: OpenSnapshots = { ...OPEN, open: false, due: 0, claimed: 0 }
 
 /** A crawl that somebody has just looked at. */
@@ -23,6 +26,9 @@ it.each<[string, CrawlState, string]>([
   ['none of whose pages is for this runner', seen({}, { isInScope: false }), 'release'],
   ['whose pages all wait', seen({ due: 0, claimed: 0, rest_s: 60 }), 'release'],
   ['whose pages wait for a moment', seen({ due: 0, claimed: 0, rest_s: 2 }), 'work, begin 0, wait'],
+  ['whose due pages are on another node', seen({ due: 0, claimed: 0, elsewhere: 'other' }), 'release'],
+  ['on a node that drains', seen({ due: 0, claimed: 0, listed: true, drains: true }), 'release'],
+  ['with pages in work on a node that drains', seen({ due: 0, claimed: 1, drains: true }), 'work, begin 0, wait'],
   ['that is stopped', seen({}, { isStopped: true }), 'release'],
   ['whose pages have ended', done(), 'bundle'],
   ['with one file of them', done({ bundle: 'written' }), 'end services'],
