@@ -123,8 +123,7 @@ export async function lockMoved(
   ids: readonly string[],
 ): Promise<MovedPage[]> {
   const { rows } = await sql<MovedPage>`
-    select id, home_node is not distinct from ${dataDirId} or exists (
-        select from archive_result where snapshot_id = snapshot.id and node_id = ${dataDirId}) as is_ours,
+    select id, home_node is not distinct from ${dataDirId} as is_ours,
       home_node is not null and status = 'sealed' and outcome in ('archived', 'partial') as is_archived
     from snapshot where id = any(${ids}::uuid[]) order by id for no key update`.execute(tx)
   return rows
