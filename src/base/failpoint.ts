@@ -74,6 +74,7 @@ export const FAILPOINTS = [
   'publish.replaced_undone',
   'publish.results_written',
   'reap.family_killed',
+  'reap.files_removed',
   'reap.rows_closed',
   'reap.stale_row_closed',
   'registry.end_seen',

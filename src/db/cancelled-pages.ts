@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Database } from './database.ts'
+import type { Home } from './home.ts'
 import { transact } from './retry.ts'
 import type { SnapshotTable } from './tables.ts'
 
@@ -25,11 +26,18 @@ export async function watchPages(tx: Database, ids: RawBuilder<unknown>): Promis
     on conflict (snapshot_id) do update set at = now(), look_at = now()`.execute(tx)
 }
 
-/** Those that are due for a check, the earliest first; at most `limit`. */
-export async function cancelledPages(db: Database, limit: number): Promise<CancelledPage[]> {
+/**
+ * Those that are due for a check by our node, the earliest first; at most `limit`. A page that nobody has begun is
+ * shown where its crawl is worked on.
+ */
+export async function cancelledPages({ db, dataDirId }: Home, limit: number): Promise<CancelledPage[]> {
+  const shownBy = sql`(
+    select coalesce(home_node, (select c.home_node from crawl c where c.id = s.crawl_id), ${dataDirId})
+    from snapshot s where s.id = snapshot_id)`
   const { rows } = await sql<CancelledPage>`
     with due as materialized (
-      select snapshot_id, at, look_at from cancelled_page where in_index_order() and look_at <= now()
+      select snapshot_id, at, look_at from cancelled_page
+      where in_index_order() and look_at <= now() and ${shownBy} = ${dataDirId}
       order by look_at limit ${sql.lit(limit)}
     )
     select page.*, due.at from due cross join lateral (

@@ -6,6 +6,7 @@ import { AppError } from '../base/errors.ts'
 import { Removal } from '../base/removal.ts'
 import { removeEnds } from '../base/row-log.ts'
 import type { Database } from '../db/database.ts'
+import { type AskedNode, askNodes } from '../db/file-jobs.ts'
 import type { Home } from '../db/home.ts'
 import { isThere } from '../db/is-there.ts'
 import type { Model } from '../db/lists/listings.ts'
@@ -18,7 +19,7 @@ import { waitForRelease } from './wait-for-release.ts'
 
 // Files are moved aside, rows deleted in one transaction, files removed; in this order, so that a crash leaves either
 // everything or nothing. Files left aside are put back or removed, as the rows say, by the next process that opens the
-// data dir (reconcileDeletions).
+// data dir (reconcileDeletions). Other nodes that have files are asked in that transaction to remove them (`file_job`).
 
 /**
  * The key of the advisory lock that admits one deletion at a time per database, so that nobody reconciles one in
@@ -29,13 +30,18 @@ const LOCK = 7_241_202
 /** Snapshots per statement, to stay below the statement timeout. */
 const BATCH = 500
 
+/** What was deleted: the names of the other nodes that are still to remove files of it. */
+export interface Deleted {
+  readonly elsewhere: readonly string[]
+}
+
 /**
  * Deletes a crawl with its snapshots, their results and all their files. Its worker, if any, loses it first, and is
  * waited for. Throws AppError, and deletes nothing, when the worker does not release it in time, or when the files are
  * behind a symbolic link.
- * @returns false when it no longer existed
+ * @returns undefined when it no longer existed
  */
-export async function deleteCrawl(home: Home, id: string): Promise<boolean> {
+export async function deleteCrawl(home: Home, id: string): Promise<Deleted | undefined> {
   await pauseCrawls(home.db, [id])
   await waitForRelease(
     home,
@@ -44,19 +50,22 @@ export async function deleteCrawl(home: Home, id: string): Promise<boolean> {
     sql`s.crawl_id = ${id}`,
   )
   return await deleteRow(home, 'crawl', id, async (tx, removal) => {
-    const dirs = await sql<{ output_dir: string; free: boolean }>`
-      select output_dir, ${FREE} as free from crawl where id = ${id} for update`.execute(tx)
-    if (!isFree(dirs.rows, `crawl ${id}`)) return false
+    const dirs = await sql<{ output_dir: string; home_node: string | null; free: boolean }>`
+      select output_dir, home_node, ${FREE} as free from crawl where id = ${id} for update`.execute(tx)
+    if (!isFree(dirs.rows, `crawl ${id}`)) return undefined
     const pages = await sql<{ id: string; output_dir: string; free: boolean }>`
       select id, output_dir, claim_token is null as free from snapshot where crawl_id = ${id}
         order by id for update`.execute(tx)
     isFree(pages.rows, `crawl ${id}`)
     for (const { output_dir } of [...dirs.rows, ...pages.rows]) removal.moveAside(output_dir)
     const ids = pages.rows.map((page) => page.id)
-    for (let from = 0; from < ids.length; from += BATCH) await deleteSnapshots(tx, ids.slice(from, from + BATCH))
+    const asked: AskedNode[] = []
+    for (let from = 0; from < ids.length; from += BATCH)
+      asked.push(...(await deleteSnapshots(tx, home, ids.slice(from, from + BATCH))))
+    asked.push(...(await askNodes(tx, home, [dirs.rows[0]!.home_node, ...idsOf(asked)], { what: 'crawl', ids: [id] })))
     await sql`delete from transition where row_id = ${id}`.execute(tx)
     await sql`delete from crawl where id = ${id}`.execute(tx)
-    return true
+    return elsewhere(asked)
   })
 }
 
@@ -64,45 +73,40 @@ export async function deleteCrawl(home: Home, id: string): Promise<boolean> {
  * The same for one snapshot with its results, and for the WACZ of its crawl, which contains the page and is made again
  * only when the crawl is worked on again. Pages found through it stay.
  */
-export async function deleteSnapshot(home: Home, id: string): Promise<boolean> {
+export async function deleteSnapshot(home: Home, id: string): Promise<Deleted | undefined> {
   await pauseSnapshots(home.db, [id])
   await waitForRelease(home, `snapshot ${id}`, sql`p.snapshot_id = ${id}`, sql`s.id = ${id}`)
   return await deleteRow(home, 'snapshot', id, async (tx, removal) => {
     const crawls = await lockCrawlsOf(tx, [id])
-    const { rows } = await sql<{ output_dir: string; crawl_dir: string; free: boolean }>`
-      select output_dir, ${CRAWL_DIR} as crawl_dir, ${FREE} as free from snapshot where id = ${id} for update`.execute(
-      tx,
-    )
-    if (!isFree(rows, `snapshot ${id}`)) return false
-    removal.moveAside(rows[0]!.output_dir)
-    removal.moveAside(`${rows[0]!.crawl_dir}/${CRAWL_WACZ}`)
-    await deleteSnapshots(tx, [id])
+    const { rows } = await sql<PageOfCrawl & { free: boolean }>`
+      select ${PAGE_OF_CRAWL}, ${FREE} as free from snapshot where id = ${id} for update`.execute(tx)
+    if (!isFree(rows, `snapshot ${id}`)) return undefined
+    const page = rows[0]!
+    removal.moveAside(page.output_dir)
+    removal.moveAside(`${page.crawl_dir}/${CRAWL_WACZ}`)
+    const asked = await deleteSnapshots(tx, home, [id])
+    await askNodes(tx, home, [page.crawl_node, ...idsOf(asked)], { what: 'crawl', ids: [page.crawl_id] })
     await wakeCrawls(tx, crawls)
-    return true
+    return elsewhere(asked)
   })
 }
 
 /**
  * Deletes one attempt of a hook with its files, and links of its plugin that would be left dangling. Throws AppError,
  * and deletes nothing, while its page is being worked on.
- * @returns false when it no longer existed
+ * @returns undefined when it no longer existed
  */
-export async function deleteResult(home: Home, id: string): Promise<boolean> {
+export async function deleteResult(home: Home, id: string): Promise<Deleted | undefined> {
   return await deleteRow(home, 'archive_result', id, async (tx, removal) => {
-    const { rows: pages } = await sql<{
-      id: string
-      output_dir: string
-      crawl_dir: string
-      claim_token: string | null
-    }>`
-      select id, output_dir, ${CRAWL_DIR} as crawl_dir, claim_token from snapshot
+    const { rows: pages } = await sql<PageOfCrawl & { claim_token: string | null; http_status: number | null }>`
+      select ${PAGE_OF_CRAWL}, claim_token, http_status from snapshot
         where id = (select snapshot_id from archive_result where id = ${id}) for no key update`.execute(tx)
-    const { rows } = await sql<ResultFiles>`
-      select id, plugin, hook_name, attempt, status, output_files from archive_result
+    const { rows } = await sql<ResultFiles & { node_id: string | null }>`
+      select id, node_id, plugin, hook_name, attempt, status, output_files from archive_result
       where (snapshot_id, plugin) = (select snapshot_id, plugin from archive_result where id = ${id})`.execute(tx)
     const [page] = pages
     const result = rows.find((row) => row.id === id)
-    if (!page || !result) return false
+    if (!page || !result) return undefined
     if (page.claim_token || result.status === 'started')
       throw new AppError(`result ${id}: its page is being worked on`, { hint: `snapshot pause ${page.id}, or later` })
     const gone = pathsOf(result)
@@ -114,14 +118,20 @@ export async function deleteResult(home: Home, id: string): Promise<boolean> {
         tx,
       )
     }
+    const { plugin, hook_name: hook, attempt } = result
+    const node = [result.node_id ?? page.home_node]
+    const detail = { plugin, hook, attempt }
+    const asked = await askNodes(tx, home, node, { what: 'result', ids: [page.id], detail })
+    if (gone.includes(PAGE_WARC)) await askNodes(tx, home, node, { what: 'crawl', ids: [page.crawl_id] })
     await sql`delete from transition where row_id = ${id}`.execute(tx)
     await sql`delete from archive_result where id = ${id}`.execute(tx)
     await sql`update snapshot set output_size = ${outputSize(sql`${page.id}`)} where id = ${page.id}`.execute(tx)
-    await recordVerdicts(tx, await judge(tx, home.dataDir, [page]))
+    const { id: pageId, output_dir, http_status: status } = page
+    const said = page.home_node === home.dataDirId ? null : status
+    await recordVerdicts(tx, await judge(tx, home.dataDir, [{ id: pageId, output_dir, said }]))
     // Last, because what others share is not put back; and while the page is locked, so that no host appends to it.
-    const name = attemptName(result.plugin, result.hook_name, result.attempt)
-    removeEnds(join(home.dataDir, page.output_dir, HOSTED_LOG), name)
-    return true
+    removeEnds(join(home.dataDir, page.output_dir, HOSTED_LOG), attemptName(plugin, hook, attempt))
+    return elsewhere(asked)
   })
 }
 
@@ -151,8 +161,8 @@ async function deleteRow(
   home: Home,
   table: Model['table'],
   id: string,
-  work: (tx: Database, removal: Removal) => Promise<boolean>,
-): Promise<boolean> {
+  work: (tx: Database, removal: Removal) => Promise<Deleted | undefined>,
+): Promise<Deleted | undefined> {
   let removal: Removal | undefined
   try {
     const deleted = await transact(home.db, async (tx, again) => {
@@ -160,7 +170,7 @@ async function deleteRow(
       if (removal) await settleRemovals(tx, home) // Of the previous try.
       removal = new Removal(home.dataDir, `${table}.${id}`)
       // It took effect, but its answer was lost.
-      if (again && !(await isThere(tx, table, id))) return true
+      if (again && !(await isThere(tx, table, id))) return elsewhere([])
       return await work(tx, removal)
     })
     await removal?.remove()
@@ -171,7 +181,19 @@ async function deleteRow(
   }
 }
 
-const CRAWL_DIR = sql`(select c.output_dir from crawl c where c.id = snapshot.crawl_id)`
+/** A page, and what there is of its crawl, on which node. */
+interface PageOfCrawl {
+  readonly id: string
+  readonly output_dir: string
+  readonly home_node: string | null
+  readonly crawl_id: string
+  readonly crawl_dir: string
+  readonly crawl_node: string | null
+}
+
+const ofCrawl = (column: string) => sql`(select c.${sql.ref(column)} from crawl c where c.id = snapshot.crawl_id)`
+const PAGE_OF_CRAWL = sql`id, output_dir, home_node, crawl_id,
+  ${ofCrawl('output_dir')} as crawl_dir, ${ofCrawl('home_node')} as crawl_node`
 
 const FREE = sql`(claim_token is null and status in ('paused', 'sealed'))`
 
@@ -181,13 +203,36 @@ function isFree(rows: readonly { readonly free: boolean }[], what: string): bool
   return rows.length > 0
 }
 
-/** Deletes snapshots with their results and the history of both. */
-async function deleteSnapshots(tx: Database, ids: readonly string[]): Promise<void> {
+/**
+ * Deletes snapshots with their results and the history of both. A page that nobody has begun may have an index where
+ * its crawl is worked on.
+ * @returns the other nodes that have files of them
+ */
+async function deleteSnapshots(tx: Database, { dataDirId }: Home, ids: readonly string[]): Promise<AskedNode[]> {
   await sql`
     delete from transition where row_id = any(array(
       select unnest(${ids}::uuid[])
       union all select id from archive_result where snapshot_id = any(${ids}::uuid[])))`.execute(tx)
-  // Before their pages: the cascade from a page deletes results one page at a time.
-  await sql`delete from archive_result where snapshot_id = any(${ids}::uuid[])`.execute(tx)
+  // Results before their pages: the cascade from a page deletes results one page at a time.
+  const { rows } = await sql<AskedNode>`
+    with files as (
+      select id, coalesce(home_node, ${ofCrawl('home_node')}) as node_id from snapshot where id = any(${ids}::uuid[])
+      union select snapshot_id, node_id from archive_result where snapshot_id = any(${ids}::uuid[])
+    ), asked as (
+      insert into file_job (node_id, what, ids)
+      select node.id, 'page', array_agg(files.id) from files join node on node.id = files.node_id
+      where node.id <> ${dataDirId} group by node.id
+      returning node_id
+    ), gone as (
+      delete from archive_result where snapshot_id = any(${ids}::uuid[])
+    )
+    select id as node_id, name from node where id in (select node_id from asked)`.execute(tx)
   await sql`delete from snapshot where id = any(${ids}::uuid[])`.execute(tx)
+  return rows
 }
+
+const idsOf = (nodes: readonly AskedNode[]) => nodes.map(({ node_id }) => node_id)
+
+const elsewhere = (nodes: readonly AskedNode[]): Deleted => ({
+  elsewhere: [...new Set(nodes.map(({ name }) => name))].toSorted(),
+})

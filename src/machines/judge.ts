@@ -8,7 +8,10 @@ import type { SnapshotRow } from '../db/snapshots.ts'
 import { textIn } from './text-in.ts'
 import { isHttpStatus, type JudgedResult, type Verdict, verdictOn } from './verdict.ts'
 
-type Page = Pick<SnapshotRow, 'id' | 'output_dir'>
+interface Page extends Pick<SnapshotRow, 'id' | 'output_dir'> {
+  /** What its headers said, if they are on another node. */
+  readonly said?: number | null
+}
 
 /**
  * The verdicts on these pages, from the latest results of their hooks and the published headers. Writes nothing.
@@ -22,17 +25,25 @@ export async function judge(db: Database, dataDir: string, pages: readonly Page[
   const meanings = await meaningsIn(db)
   const results = Map.groupBy(latest, ({ snapshot_id }) => snapshot_id)
   const verdicts = new Map<string, Verdict>()
-  for (const { id, output_dir } of pages) {
-    verdicts.set(id, judgeResults(join(dataDir, output_dir), results.get(id) ?? [], meanings))
+  for (const { id, output_dir, said } of pages) {
+    verdicts.set(id, judgeResults(join(dataDir, output_dir), results.get(id) ?? [], meanings, said))
   }
   return verdicts
 }
 
-/** The verdict on a page, from the latest results of its hooks and the headers published in its folder. */
-export function judgeResults(dir: string, latest: readonly JudgedResult[], meanings: Meanings): Verdict {
+/**
+ * The verdict on a page, from the latest results of its hooks and the headers published in its folder.
+ * @param said what headers said that are not here
+ */
+export function judgeResults(
+  dir: string,
+  latest: readonly JudgedResult[],
+  meanings: Meanings,
+  said: number | null = null,
+): Verdict {
   const hasAny = (plugin: string) => latest.some((one) => one.plugin === plugin && one.status === 'succeeded')
-  const said = meanings.with('httpStatus').filter(([plugin]) => hasAny(plugin))
-  const statuses = said.map(([plugin, file]) => statusIn(join(dir, plugin, file)))
+  const sources = meanings.with('httpStatus').filter(([plugin]) => hasAny(plugin))
+  const statuses = sources.map(([plugin, file]) => statusIn(join(dir, plugin, file)) ?? said)
   return verdictOn(latest, meanings, statuses.find((status) => status !== null) ?? null)
 }
 

@@ -6,7 +6,12 @@ import type { ResultOfPage } from '../db/results.ts'
 export type ResultFiles = Pick<ResultOfPage, 'id' | 'plugin' | 'hook_name' | 'attempt' | 'status' | 'output_files'>
 
 /** The paths of a result's files below the folder of its page. */
-export function pathsOf({ plugin, hook_name, attempt, output_files }: ResultFiles): string[] {
+export function pathsOf({
+  plugin,
+  hook_name,
+  attempt,
+  output_files,
+}: Pick<ResultFiles, 'plugin' | 'hook_name' | 'attempt' | 'output_files'>): string[] {
   return [
     ...Object.keys(output_files).map((file) => `${plugin}/${file}`),
     ...Object.values(logPaths(plugin, hook_name, attempt)),

@@ -4,6 +4,7 @@ import { allPages } from '../db/counts.ts'
 import { CHANNELS, listen } from '../db/notifications.ts'
 import { isDatabaseAway } from '../db/trouble.ts'
 import { Scheduled } from '../workers/crawl/scheduled.ts'
+import { FileJobs } from '../workers/repair/file-jobs.ts'
 import { Reconciler } from '../workers/repair/reconciler.ts'
 import { Upkeep } from '../workers/repair/upkeep.ts'
 import { crawlWorkers } from '../workers/supervise/sizes.ts'
@@ -58,6 +59,7 @@ function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat,
     scheduled,
     reconciler: new Reconciler(context),
     upkeep: new Upkeep(context),
+    fileJobs: new FileJobs(context),
     page: new ArchivePageWriter(home, log),
     node,
     disk: new DiskMonitor(home.dataDir, settings.config.DISK_FLOOR, log),
@@ -71,7 +73,7 @@ function partsOf(options: LeadOptions, context: WorkerContext, heart: Heartbeat,
 /** The jobs beside the loop. `startJobs` starts them when it is first called. */
 function jobsBeside(parts: Parts) {
   const { log, bell, context, outage, heart, pool, inTurn, manager } = parts
-  const { reconciler, scheduled, upkeep, page, node, disk, liveness } = parts
+  const { reconciler, scheduled, upkeep, fileJobs, page, node, disk, liveness } = parts
   const ended = new AbortController()
   const over = AbortSignal.any([context.stop.drain, ended.signal])
   const beside = Object.entries(parts.beside).map(([name, begin]) => ({ name, job: begin(over, () => bell.wake()) }))
@@ -80,6 +82,7 @@ function jobsBeside(parts: Parts) {
     'the archive’s page': () => inTurn(() => page.write(pool.busy > 0, false)),
     schedules: () => inTurn(() => scheduled.whenDue()),
     upkeep: () => upkeep.whenDue(),
+    'files to remove': () => fileJobs.whenDue(),
     'the node’s report': () => node.whenDue(),
     'disk space': () => heart.isBlockedBy(node.drains ?? disk.look() ?? troubleOf(pool)),
     'the liveness file': () => liveness.touch(),

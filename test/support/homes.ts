@@ -164,6 +164,8 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
     const home = new TestHome(dir, withDatabase(serverUrl(), name), env)
     await home.query('update process set data_dir_id = $1, pwd = $2', [id, dir]) // Not the original's.
     await home.query('update lead set data_dir_id = $1', [id])
+    for (const [table, column] of HOMES)
+      await home.query(`update ${table} set ${column} = $1 where ${column} is not null`, [id])
     return home
   }
 
@@ -189,6 +191,14 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
     discard: remove,
   }
 }
+
+/** The columns that say whose files these are: they were copied, too. */
+const HOMES = [
+  ['node', 'id'],
+  ['crawl', 'home_node'],
+  ['snapshot', 'home_node'],
+  ['archive_result', 'node_id'],
+] as const
 
 const databaseOf = (home: TestHome) => new URL(home.databaseUrl).pathname.slice(1)
 

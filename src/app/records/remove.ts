@@ -2,7 +2,7 @@ import { AppError } from '../../base/errors.ts'
 import type { Home } from '../../db/home.ts'
 import { listedByIds, type Model, RESULTS } from '../../db/lists/listings.ts'
 import { crawlsOfSnapshots } from '../../db/snapshots.ts'
-import { deleteCrawl, deleteResult, deleteSnapshot } from '../../machines/deletion.ts'
+import { type Deleted, deleteCrawl, deleteResult, deleteSnapshot } from '../../machines/deletion.ts'
 import { reconcilePages } from '../../workers/repair/reconcile-pages.ts'
 import type { Archive } from '../archive.ts'
 
@@ -16,10 +16,12 @@ export interface Removed {
   readonly id: string
   /** False: it no longer existed, or could not be deleted. */
   readonly removed: boolean
+  /** The names of the other nodes that are still to remove files of it. */
+  readonly elsewhere: readonly string[]
   readonly refused?: AppError
 }
 
-const DELETE: Readonly<Record<Model['noun'], (home: Home, id: string) => Promise<boolean>>> = {
+const DELETE: Readonly<Record<Model['noun'], (home: Home, id: string) => Promise<Deleted | undefined>>> = {
   crawl: deleteCrawl,
   snapshot: deleteSnapshot,
   result: deleteResult,
@@ -38,10 +40,11 @@ export async function* remove(
   try {
     for (const id of ids) {
       try {
-        yield { id, removed: await DELETE[noun](home, id) }
+        const deleted = await DELETE[noun](home, id)
+        yield { id, removed: deleted !== undefined, elsewhere: deleted?.elsewhere ?? [] }
       } catch (error) {
         if (!(error instanceof AppError)) throw error
-        yield { id, removed: false, refused: error }
+        yield { id, removed: false, elsewhere: [], refused: error }
       }
     }
   } catch (error) {

@@ -4,6 +4,7 @@ import { VERSION } from '../../base/version.ts'
 import { binariesOf, binaryCounts } from '../../db/binaries.ts'
 import { allPages, rowCounts } from '../../db/counts.ts'
 import { FAILURES_LOOKED_AT, failureGroups, latestFailures } from '../../db/failures.ts'
+import { filesToRemove } from '../../db/file-jobs.ts'
 import type { Home } from '../../db/home.ts'
 import { byIndex } from '../../db/lists/by-index.ts'
 import { machineById } from '../../db/machines.ts'
@@ -143,6 +144,7 @@ async function read(
     backup: await backupFacts(home.db, settings),
     // One that works alone is told of by everything else.
     ...(nodes.length > 1 && { nodes: nodes.map((node) => nodeRecord(node, home)) }),
+    files_to_remove: await filesToRemove(home.db),
     disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: bytesOf(snapshots) },
     blocked_reason: await blockedReason(home, alive, working.length > 0),
   }

@@ -4,6 +4,7 @@ import { oneLine } from '../../base/clean.ts'
 import { duration, sizeText } from '../../base/words.ts'
 import { inZone } from '../../base/zone-time.ts'
 import { failureLines, failureText } from '../failure-lines.ts'
+import { many } from '../format.ts'
 import type { Canvas } from '../screen/canvas.ts'
 import { cutMiddle } from '../screen/fit.ts'
 import { flow, type Part, wrapped } from '../screen/flow.ts'
@@ -71,6 +72,12 @@ function summary(facts: Facts, canvas: Canvas): string[] {
     ['programs', missing.map((name, at) => ({ text: at === 0 ? `not found: ${name}` : name, style: palette.yellow }))],
     ['schedules', scheduleParts(facts, canvas)],
     ['backup', backupParts(facts, canvas)],
+    [
+      'to remove',
+      facts.files_to_remove.map(({ node, rows }) => ({
+        text: `files of ${many(rows, 'row')} on node ${oneLine(node)}`,
+      })),
+    ],
     [
       'database',
       [

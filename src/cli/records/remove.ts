@@ -36,15 +36,25 @@ export async function deleteRows<Row extends { readonly id: string }>(
       })
     const byId = new Map(rows.map((row) => [row.id, row]))
     let refusals = 0
-    for await (const { id, removed, refused } of remove(open, { noun, ids })) {
+    const nodes = new Set<string>()
+    for await (const { id, removed, elsewhere, refused } of remove(open, { noun, ids })) {
       if (refused) sayError(refused)
       if (refused) refusals += 1
+      for (const node of elsewhere) nodes.add(node)
       if (removed && wantsJson(options)) printRecord(kind.record(byId.get(id)!))
     }
-    if (refusals === 0) return terminal.say(`deleted ${what}`)
-    terminal.say(`${refusals} of ${rows.length} were not deleted`)
+    const later = inTime(ids.length, [...nodes].toSorted())
+    if (refusals === 0) return terminal.say(`deleted ${what}${later}`)
+    terminal.say(`${refusals} of ${rows.length} were not deleted${later}`)
     return EXIT.failed
   })
+}
+
+/** What becomes of the files that are on other nodes. */
+function inTime(rows: number, nodes: readonly string[]): string {
+  if (nodes.length === 0) return ''
+  const when = nodes.length === 1 ? `node ${nodes[0]} go when that runs` : `nodes ${nodes.join(', ')} go when those run`
+  return `; ${rows === 1 ? 'its' : 'their'} files on ${when}`
 }
 
 /** `2 crawls with 12 snapshots and 36 results (4.2 MB)` */

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { type CrawlRow, crawlById } from '../../db/crawls.ts'
 import type { Home } from '../../db/home.ts'
 import { snapshotsIn } from '../../db/snapshots.ts'
@@ -8,7 +10,15 @@ import { writeArchivePage, writeCrawlPage, writeSnapshotPages } from '../index/i
 const BATCH = 500
 
 /**
- * Rewrites the pages of crawls whose rows were changed from outside, of their sealed snapshots, and of the archive.
+ * Whether our node is the one that shows a page, or a crawl: it has the files, or would be the first to have any.
+ * @param homes of the page, if that has one, and of its crawl
+ */
+const isShownHere = ({ dataDirId }: Home, ...homes: readonly (string | null)[]) =>
+  (homes.find((node) => node !== null) ?? dataDirId) === dataDirId
+
+/**
+ * Rewrites the pages of crawls whose rows were changed from outside, of their sealed snapshots, and of the archive, as
+ * far as they are on our node.
  * Writes all it can, then throws the first failure.
  * @param only limits the snapshots to these
  */
@@ -33,6 +43,7 @@ export async function writePagesOf(
   for (let after: string | undefined, isMore = true; isMore; ) {
     const snapshots = await snapshotsIn(home.db, crawl.id, status, { after, limit: BATCH, only })
     for (const snapshot of snapshots) {
+      if (!isShownHere(home, snapshot.home_node, crawl.home_node)) continue
       const known = { snapshot, crawlDir: crawl.output_dir }
       await writeSnapshotPages(home, snapshot.id, known).catch((error: unknown) => {
         if (isDatabaseAway(error)) throw error
@@ -42,6 +53,7 @@ export async function writePagesOf(
     after = snapshots.at(-1)?.id ?? after
     isMore = snapshots.length === BATCH
   }
-  await writeCrawlPage(home, crawl.id, crawl)
+  if (isShownHere(home, crawl.home_node) || existsSync(join(home.dataDir, crawl.output_dir)))
+    await writeCrawlPage(home, crawl.id, crawl)
   return failures
 }

@@ -39,11 +39,12 @@ export async function reconcileDeleted(
 }
 
 /**
- * Completes cancellations: the page's worker may have died before it noticed, or the command before it wrote the pages.
+ * Completes cancellations of pages of our node: the page's worker may have died before it noticed, or the command
+ * before it wrote the pages.
  * @returns whether more may be due
  */
 export async function reconcileCancelled(home: Home): Promise<boolean> {
-  const rows = await cancelledPages(home.db, BATCH)
+  const rows = await cancelledPages(home, BATCH)
   if (rows.length === 0) return false
   // A page that is open again belongs to its next worker.
   const pages = rows.filter(({ status }) => status === 'sealed')

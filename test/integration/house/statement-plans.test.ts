@@ -32,6 +32,7 @@ import * as crawls from '../../../src/db/crawls.ts'
 import { connectAhead, type Database, openDatabase, ping } from '../../../src/db/database.ts'
 import { eachRow } from '../../../src/db/each-row.ts'
 import { failureGroups, latestFailures } from '../../../src/db/failures.ts'
+import * as fileJobs from '../../../src/db/file-jobs.ts'
 import { heartbeat, sayThere } from '../../../src/db/heartbeats.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../../src/db/history.ts'
 import type { Home } from '../../../src/db/home.ts'
@@ -287,7 +288,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/process-rows.ts worksElsewhere': () => rows.worksElsewhere(home, other),
   'db/process-rows.ts supervisorsOfHooks': () => rows.supervisorsOfHooks(home, other),
   'db/crawl-hooks.ts crawlHooks': () => crawlHooks(home, other, other),
-  'db/cancelled-pages.ts cancelledPages': () => cancelledPages(db, 500),
+  'db/cancelled-pages.ts cancelledPages': () => cancelledPages(home, 500),
   'db/cancelled-pages.ts watchPages': () => watchPages(db, sql`select id from snapshot where id = ${other}`),
   'db/cancelled-pages.ts lookAgainLater': () => lookAgainLater(db, [other]),
   'db/heartbeats.ts sayThere': () => sayThere(db, other),
@@ -658,6 +659,13 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await deletion.deleteResult(home, results[0]!.id)
     await deletion.deleteSnapshot(home, page!)
   },
+  'db/file-jobs.ts askNodes': () =>
+    inTransaction((tx) => fileJobs.askNodes(tx, home, [other], { what: 'crawl', ids: [other] })),
+  'db/file-jobs.ts nextFileJobs': () => fileJobs.nextFileJobs(home, 100),
+  'db/file-jobs.ts noteFileJobs': () => fileJobs.noteFileJobs(db, [1], new Map([[2, 'why']])),
+  'db/file-jobs.ts filesToRemove': () => fileJobs.filesToRemove(db),
+  'db/file-jobs.ts lockMoved': () => inTransaction((tx) => fileJobs.lockMoved(tx, home, [other])),
+  'db/file-jobs.ts lockPlugin': () => inTransaction((tx) => fileJobs.lockPlugin(tx, home, other, 'html')),
   'machines/deletion.ts deleteSnapshot': () => Promise.resolve(), // Above.
   'machines/deletion.ts deleteCrawl': async () => {
     const [page] = await addCrawlWithPages(db, newCrawl())
