@@ -164,6 +164,10 @@ export function useHomes(env: Readonly<Record<string, string>> = {}): Homes {
     const home = new TestHome(dir, withDatabase(serverUrl(), name), env)
     await home.query('update process set data_dir_id = $1, pwd = $2', [id, dir]) // Not the original's.
     await home.query('update lead set data_dir_id = $1', [id])
+    await home.query('update node set id = $1', [id])
+    await home.query('update archive_result set node_id = $1 where node_id is not null', [id])
+    for (const table of ['snapshot', 'crawl'])
+      await home.query(`update ${table} set home_node = $1 where home_node is not null`, [id])
     return home
   }
 

@@ -295,6 +295,10 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/nodes.ts reportNode': () =>
     nodes.reportNode(home, { hostname: 'here', version: '1', schema: 1, freeBytes: null }),
   'db/nodes.ts loseSilentNodes': () => nodes.loseSilentNodes(home, 60),
+  'db/nodes.ts hasOtherNodes': () => nodes.hasOtherNodes(home),
+  'db/nodes.ts isAway': () => Promise.resolve(), // Sends none.
+  'db/nodes.ts namedNodes': () => nodes.namedNodes(db, [other]),
+  'db/nodes.ts pagesOn': () => nodes.pagesOn(db, new Map([[other, 1]])),
   'db/runners.ts requestHandoff': () => runners.requestHandoff(home, worker, [other], [], 1),
   'db/runners.ts seenLead': () => runners.seenLead(db, home.dataDirId, { guid: other, hostname: 'here' }),
   'db/runners.ts isHandoffRequested': () => runners.isHandoffRequested(home, other),
@@ -592,11 +596,11 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/results.ts latestResults': () => results.latestResults(db, [other]),
   'db/snapshots.ts lockUnjudged': () => inTransaction((tx) => snapshots.lockUnjudged(tx, 100)),
   'machines/adopt.ts adoptCrawl': () =>
-    adopt.adoptCrawl(db, { key: 'a', at: new Date(), label: '', list: newCrawl().list }),
+    adopt.adoptCrawl(home, { key: 'a', at: new Date(), label: '', list: newCrawl().list }),
   'machines/adopt.ts adoptedAmong': () => adopt.adoptedAmong(db, [other]),
   'machines/adopt.ts adoptPage': async () => {
     const [at, list] = [new Date(), newCrawl().list]
-    const crawlId = await adopt.adoptCrawl(db, { key: 'b', at, label: '', list })
+    const crawlId = await adopt.adoptCrawl(home, { key: 'b', at, label: '', list })
     const result = {
       plugin: 'dom',
       hook_name: 'dom',
@@ -605,7 +609,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
       output_str: '',
       files: {},
     } as const
-    await adopt.adoptPage(db, {
+    await adopt.adoptPage(home, {
       ...{ id: uuidv7(), crawlId, url: 'https://example.com/', title: null, depth: 0, tags: ['a'], notes: null },
       ...{
         bookmarkedAt: at,
@@ -621,9 +625,9 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/add-pages.ts addPages': () => addPages(db, other, newCrawl().list, ['news']),
   'machines/add-pages.ts addPausedPages': () => addPausedPages(db, newCrawl('https://example.com/d')),
   'machines/add-pages.ts addCrawlWithPages': () => addCrawlWithPages(db, newCrawl('https://example.com/c')),
-  'machines/retry.ts retry': () => retry(db, { crawls: [other], snapshots: [other], results: [other] }),
+  'machines/retry.ts retry': () => retry(home, { crawls: [other], snapshots: [other], results: [other] }),
   'machines/retry.ts lockCrawlsAbove': () => Promise.resolve(), // Above.
-  'machines/requeue.ts requeue': () => requeue(db, { crawls: [other], snapshots: [other], results: [other] }),
+  'machines/requeue.ts requeue': () => requeue(home, { crawls: [other], snapshots: [other], results: [other] }),
   'machines/deletion.ts deleteResult': async () => {
     const [page] = await addCrawlWithPages(db, newCrawl())
     const results = ['a', 'b'].map((name) => ({ id: uuidv7(), name }))
@@ -655,10 +659,14 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/judge.ts judgeResults': () => Promise.resolve(), // Sends none.
   'machines/judge.ts recordVerdicts': () =>
     recordVerdicts(db, new Map([[other, { outcome: 'failed', cause: 'none', http_status: null }]])),
-  'db/recorded-files.ts recordedPages': () => recorded.recordedPages(db, new Meanings([]), other, 10),
-  'db/recorded-files.ts recordedPage': () => recorded.recordedPage(db, new Meanings([]), other),
+  'db/recorded-files.ts recordedPages': () => recorded.recordedPages(home, new Meanings([]), other, 10),
+  'db/recorded-files.ts recordedPage': () => recorded.recordedPage(home, new Meanings([]), other),
   'db/recorded-files.ts writtenSince': () => recorded.writtenSince(db, other, 'hashes'),
   'db/recorded-files.ts withoutRow': () => recorded.withoutRow(db, 'snapshot', [other]),
+  'db/recorded-files.ts pagesAway': async () => {
+    await recorded.pagesAway(home, [other])
+    await recorded.pagesAway(home, [other], 'locked')
+  },
   'db/process-rows.ts endedAmong': () => rows.endedAmong(home, [other]),
   'db/history.ts deleteEndedProcesses': () => deleteEndedProcesses(db, 30, 10),
   'db/history.ts deleteOldTransitions': () => deleteOldTransitions(db, 30, 10),
