@@ -115,3 +115,13 @@ export async function pagesOn(db: Database, counts: ReadonlyMap<string, number>)
     .map((node) => ({ ...node, pages: counts.get(node.id)! }))
     .sort((one, other) => (one.name < other.name ? -1 : 1))
 }
+
+/** Looks up the names of the other nodes that rows name. @returns that of a row; '': its files are here, or none */
+export async function otherNodes<Row extends { readonly home_node: string | null }>(
+  { db, dataDirId }: Pick<Home, 'db' | 'dataDirId'>,
+  rows: readonly Row[],
+): Promise<(row: Row) => string> {
+  const away = rows.flatMap(({ home_node: node }) => (isAway(node, { dataDirId }) ? [node] : []))
+  const nodes = await namedNodes(db, new Set(away))
+  return ({ home_node: node }) => (node === null ? '' : (nodes.get(node)?.name ?? ''))
+}

@@ -135,6 +135,7 @@ export async function pagesAway(
 export interface FilesOfPage {
   readonly url: string
   readonly output_dir: string
+  readonly home_node: string | null
   readonly plugin: string | null
   readonly output_files: Readonly<Record<string, OutputFile>> | null
 }
@@ -142,7 +143,7 @@ export interface FilesOfPage {
 /** What may be shown of a page, with a row for each result with files; none: there is no such page. */
 export async function filesOfPage(db: Database, snapshotId: string): Promise<FilesOfPage[]> {
   const select = sql<FilesOfPage>`
-    select s.url, s.output_dir, r.plugin, r.output_files
+    select s.url, s.output_dir, s.home_node, r.plugin, r.output_files
     from snapshot s left join archive_result r on r.snapshot_id = s.id and r.output_files <> '{}'
     where s.id = ${snapshotId}::uuid order by r.hook_name, r.attempt`
   return (await withRetry(db, () => select.execute(db))).rows

@@ -17,8 +17,8 @@ import type { FinalStatus } from './results.ts'
 import { snapshotMachine } from './snapshot.ts'
 import type { Verdict } from './verdict.ts'
 
-// Pages that another program archived: their rows start in their final state, at home on the node that takes their files. Ids are derived from the originals', so
-// that a repeated import finds what is here already.
+// Pages that another program archived: their rows start in their final state, at home on the node that takes their
+// files. Ids are derived from the originals', so that a repeated import finds what is here already.
 
 /** An id that is always the same for the same original, ordered by time like all ids. */
 export function adoptedId(key: string, at: Date): string {

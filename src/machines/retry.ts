@@ -64,8 +64,8 @@ export interface Retried {
  * Queues another attempt for hooks of sealed pages; earlier attempts stay, with those of their files that are not made
  * again. The hashes are computed again, too. Pages and crawls that were sealed before anything ran are started. This is
  * a person's way out of a final state. Adopted crawls are left out: today's pages would replace copies that nobody can
- * make again; and pages of lost nodes, whose files may come back. If it is repeated because its answer was lost, it finds nothing sealed any more, and reports less than
- * was done.
+ * make again; and pages of lost nodes, whose files may come back. If it is repeated because its answer was lost, it
+ * finds nothing sealed any more, and reports less than was done.
  */
 export async function retry(home: Pick<Home, 'db' | 'dataDirId'>, request: RetryRequest): Promise<Retried> {
   const { crawls = [], snapshots = [], results = [], failed = false, plugins } = request
@@ -133,7 +133,7 @@ export async function retry(home: Pick<Home, 'db' | 'dataDirId'>, request: Retry
 const IS_TRUNCATED = sql`(r.status = 'failed' and r.output_json -> 'truncated' is not distinct from 'true')`
 
 /** Those of these pages, each with its node, whose files are on a node that is lost. */
-async function onLostNodes(
+export async function onLostNodes(
   tx: Database,
   away: ReadonlyMap<string, string>,
 ): Promise<{ readonly pages: ReadonlySet<string>; readonly nodes: readonly PagesOn[] }> {

@@ -36,8 +36,8 @@ const BATCH = 100
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Checks every sealed page of this node against its rows, and every folder for its row. Changes nothing. Reads little more than the
- * reader has asked for; when the reader stops, or `signal` aborts, all threads end at once.
+ * Checks every sealed page of this node against its rows, and every folder for its row. Changes nothing. Reads little
+ * more than the reader has asked for; when the reader stops, or `signal` aborts, all threads end at once.
  * @param options.quick does not compare the content of files
  * @param options.tell is told after each batch of pages
  */

@@ -13,6 +13,7 @@ import type { BackupFile } from './backup-file.ts'
 import { withBareTables } from './bare-tables.ts'
 import { CopyText } from './copy-text.ts'
 import { type LeftOut, leaveOutBinaries, leaveOutFolders, leaveOutSettings, type MayHave } from './left-out.ts'
+import { rehome, renamed, renamedIn } from './rehome.ts'
 import { inSession, prepareToCopy, type Session } from './session.ts'
 
 /** Enough to sort most indexes in memory, on any machine that runs a browser. */
@@ -25,6 +26,8 @@ export interface RestoreOptions {
   readonly mayHave?: MayHave | undefined
   /** Nobody else uses this database. */
   readonly isOurs: boolean
+  /** The node of the data dir that gets the files; undefined: they stay where they are. */
+  readonly here?: string | undefined
   readonly stop: AbortSignal
 }
 
@@ -35,7 +38,7 @@ export interface RestoreOptions {
  * @returns what was left out of it
  */
 export async function readBackup(url: string, backup: BackupFile, options: RestoreOptions): Promise<LeftOut> {
-  const { settle, mayHave, isOurs, stop } = options
+  const { settle, mayHave, isOurs, here, stop } = options
   const { header, trailer } = backup
   if (header.schema > newestSchema())
     throw new UsageError(
@@ -53,12 +56,14 @@ export async function readBackup(url: string, backup: BackupFile, options: Resto
     await sql.raw(`truncate ${names.map(quoted).join(', ')}`).execute(tx)
     let folders: string[] = []
     await withBareTables(tx, names, async () => {
-      await loadRows(session, backup, stop)
+      await loadRows(session, backup, options)
       folders = await leaveOutFolders(tx)
     })
     for (const { table, column, last } of trailer.sequences)
       await sql`select setval(pg_get_serial_sequence(${quoted(table)}, ${column}), ${last}::bigint)`.execute(tx)
     await migrateWithin(tx)
+    if (mayHave) await sql`delete from file_job`.execute(tx) // A stranger says nothing about what is removed.
+    if (here !== undefined) await rehome(tx, header, here)
     const settings = mayHave ? await leaveOutSettings(tx, mayHave) : []
     const binaries = mayHave ? await leaveOutBinaries(tx) : 0
     await settle(tx) // It knows the current tables.
@@ -69,7 +74,7 @@ export async function readBackup(url: string, backup: BackupFile, options: Resto
 
 /** What the first command on a new data dir writes. */
 const OF_ANY_START = [
-  ...['machine', 'process', 'runner_term', 'lead', 'queue_sample', 'binary'],
+  ...['machine', 'node', 'process', 'runner_term', 'lead', 'queue_sample', 'binary'],
   ...['row_change', 'row_total', 'ended_total', 'transition'],
 ]
 
@@ -110,7 +115,11 @@ async function sameTables(tx: Database, { path, header }: BackupFile): Promise<r
   throw new UsageError(`${path} has other tables than schema version ${header.schema} makes here`)
 }
 
-async function loadRows({ client }: Session, backup: BackupFile, stop: AbortSignal): Promise<void> {
+async function loadRows(
+  { client }: Session,
+  backup: BackupFile,
+  { here, stop }: Pick<RestoreOptions, 'here' | 'stop'>,
+): Promise<void> {
   const { header, trailer, body, path } = backup
   const file = createReadStream(path, { start: body.start, end: body.end - 1, highWaterMark: 1_048_576 })
   const chunks = new PassThrough()
@@ -121,7 +130,8 @@ async function loadRows({ client }: Session, backup: BackupFile, stop: AbortSign
     for (const table of header.tables) {
       const name = await text.table()
       const copy = client.query(copyFrom(`copy ${copied(table)} from stdin`))
-      await pipeline(text.rows(), copy, { signal: stop })
+      const change = renamedIn(table.name, header, here)
+      await pipeline(change ? renamed(text.rows(), change) : text.rows(), copy, { signal: stop })
       if (name !== table.name || copy.rowCount !== own(trailer.rows, table.name))
         throw new AppError(`${path} does not contain what it claims: ${copy.rowCount} rows of ${name}`)
     }

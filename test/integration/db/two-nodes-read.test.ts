@@ -1,6 +1,11 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseChunk } from '../../../src/pages/index-chunk.ts'
+import { headOf, restOf } from '../../../src/pages/index-line.ts'
+import { listLinks } from '../../../src/pages/links.ts'
+import { pageCard, pageRow } from '../../../src/pages/page-row.ts'
+import { written } from '../../../src/pages/written.ts'
 import { type Page, pagesOf } from '../../support/archive.ts'
 import type { TestHome } from '../../support/homes.ts'
 import { useSharedServer } from '../../support/shared-database.ts'
@@ -127,5 +132,84 @@ describe('retry', () => {
     const ran = await one.home.run(['snapshot', 'retry', two.page.id])
     expect(ran.code).toBe(0)
     expect(ran.stderr).toContain(`runs on node ${two.name}: 1 page`)
+  })
+})
+
+describe('what is shown', () => {
+  it('names the node that has the files, and leads to none that are not here', async () => {
+    const [one, two] = await twoNodes('wget')
+    const there = { home_node: two.id }
+    const shown = await one.home.run(['snapshot', 'show', two.page.id])
+    expect(shown.code, shown.stderr).toBe(0)
+    expect(JSON.parse(shown.stdout)).toMatchObject(there)
+    const result = await one.home.value('select id from archive_result where node_id = $1 limit 1', [two.id])
+    expect(JSON.parse((await one.home.run(['result', 'show', String(result)])).stdout)).toMatchObject({
+      node_id: two.id,
+    })
+    expect(JSON.parse((await one.home.run(['crawl', 'show', two.crawl])).stdout)).toMatchObject(there)
+    const tables = await one.home.run(['snapshot', 'list', '-o', 'wide'])
+    expect(tables.stdout.match(/ on /g)).toHaveLength(1)
+    expect(tables.stdout).toContain(`on ${two.name}`)
+    const records = linesOf((await one.home.run(['export', '--format', 'jsonl'])).stdout)
+    expect(records.map(({ home_node }) => home_node)).toEqual([two.id, one.id])
+
+    const packed = await one.home.run(['export', '--format', 'wacz'])
+    expect(packed.stderr).toContain(`not read: 1 page on node ${two.name}`)
+
+    const ran = await one.home.run(['add', '--run', '--plugins', 'html', `${site.url}/page-3.html`])
+    expect(ran.code, ran.stderr).toBe(0)
+    const chunk = parseChunk(readFileSync(join(one.home.dataDir, 'archive/index/0.js'), 'utf8'))
+    const [ours, theirs] = [...chunk.values()].map((line) => {
+      const rest = restOf(line)
+      const page = { ...headOf(line), ...rest, links: listLinks('.'), terms: [] }
+      return { ...rest, row: written(pageRow(page)).text, card: written(pageCard(page)).text }
+    })
+    expect(ours).toMatchObject({ node: '', path: one.page.output_dir })
+    expect(ours?.row).toContain(`href="${one.page.output_dir}/index.html"`)
+    expect(theirs).toMatchObject({ node: two.name, path: two.page.output_dir, text: '', picture: '', icon: '' })
+    for (const drawn of [theirs?.row, theirs?.card]) {
+      expect(drawn).toContain(two.name)
+      expect(drawn).not.toContain('href')
+    }
+    const index = readFileSync(join(one.home.dataDir, 'index.html'), 'utf8')
+    const folders = await one.home.query<{ id: string; output_dir: string }>('select id, output_dir from crawl')
+    for (const { id, output_dir: folder } of folders)
+      expect(index.includes(`${folder}/index.html`), id).toBe(id !== two.crawl)
+    expect(index).toContain(`on node <bdi>${two.name}</bdi>`)
+  })
+})
+
+describe('a backup', () => {
+  it('lists the files of its node, names the others, and comes back as a node of its own', async () => {
+    const [one, two] = await twoNodes()
+    const file = join(one.home.dataDir, 'rows.zst')
+    const made = await one.home.run(['backup', file])
+    expect(made.code, made.stderr).toBe(0)
+    expect(made.stderr).toContain(`not in that list: the files of 1 page on node ${two.name}`)
+    expect(JSON.parse(made.stdout)).toMatchObject({ absent: [{ id: two.id, name: two.name, pages: 1 }] })
+    const listed = readFileSync(`${file}.files`, 'utf8').split('\n')
+    expect(listed).toContain(one.page.output_dir)
+    expect(listed).not.toContain(two.page.output_dir)
+
+    const third = server.newHome(await server.emptyDatabase())
+    const restored = await third.run(['restore', file])
+    expect(restored.code, restored.stderr).toBe(0)
+    expect(restored.stderr).toContain(`not here: the files of 1 page on node ${two.name}`)
+    const id = readFileSync(join(third.dataDir, '.archivebox-id'), 'utf8').slice(0, 36)
+    expect(await third.query('select id, home_node from snapshot order by id')).toEqual([
+      { id: one.page.id, home_node: id },
+      { id: two.page.id, home_node: two.id },
+    ])
+    const results = await third.query('select distinct snapshot_id, node_id from archive_result order by snapshot_id')
+    expect(results.map(({ node_id }) => node_id)).toEqual([id, two.id])
+    expect(await third.query('select home_node from crawl order by id')).toEqual([
+      { home_node: id },
+      { home_node: two.id },
+    ])
+    expect(await third.query('select name, state from node')).toEqual([{ name: two.name, state: 'lost' }])
+    cpSync(folderOf(one), join(third.dataDir, one.page.output_dir), { recursive: true })
+    const verified = await third.run(['verify'])
+    expect(verified.code, verified.stderr).toBe(0)
+    expect(verified.stderr).toMatch(/1 page, 2 files.* no problems[\s\S]*not read: 1 page on node .* lost/)
   })
 })

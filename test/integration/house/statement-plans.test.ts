@@ -85,7 +85,7 @@ import * as queues from '../../../src/machines/queues.ts'
 import { reconcileSchedules } from '../../../src/machines/reconcile-schedules.ts'
 import { requeue } from '../../../src/machines/requeue.ts'
 import * as hookResults from '../../../src/machines/results.ts'
-import { retry } from '../../../src/machines/retry.ts'
+import { onLostNodes, retry } from '../../../src/machines/retry.ts'
 import * as scheduled from '../../../src/machines/scheduled-crawls.ts'
 import { isWithin, openCrawls } from '../../../src/machines/scope.ts'
 import { startAtOnce } from '../../../src/machines/start-crawl.ts'
@@ -457,7 +457,6 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/recorded-files.ts filesOfPage': () => recorded.filesOfPage(db, other),
   'db/results.ts firstResultsOfPage': () => results.firstResultsOfPage(db, other, 10),
   'db/results.ts countResults': () => results.countResults(db, other, 10),
-  'db/results.ts makersOfPage': () => results.makersOfPage(db, other),
   'db/schedules.ts insertSchedule': async () => {
     const crawl = { maxDepth: 0, maxUrls: 0, maxSize: 0, tags: [], label: '', config: {} }
     const daily = { every: 'day', cron: '0 0 * * *', timezone: 'UTC', urls: ['https://example.com/'], crawl }
@@ -625,6 +624,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/add-pages.ts addPages': () => addPages(db, other, newCrawl().list, ['news']),
   'machines/add-pages.ts addPausedPages': () => addPausedPages(db, newCrawl('https://example.com/d')),
   'machines/add-pages.ts addCrawlWithPages': () => addCrawlWithPages(db, newCrawl('https://example.com/c')),
+  'machines/retry.ts onLostNodes': () => onLostNodes(db, new Map([[other, other]])),
   'machines/retry.ts retry': () => retry(home, { crawls: [other], snapshots: [other], results: [other] }),
   'machines/retry.ts lockCrawlsAbove': () => Promise.resolve(), // Above.
   'machines/requeue.ts requeue': () => requeue(home, { crawls: [other], snapshots: [other], results: [other] }),
