@@ -298,6 +298,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/nodes.ts hasOtherNodes': () => nodes.hasOtherNodes(home),
   'db/nodes.ts isAway': () => Promise.resolve(), // Sends none.
   'db/nodes.ts namedNodes': () => nodes.namedNodes(db, [other]),
+  'db/nodes.ts otherNodes': () => nodes.otherNodes(home, [{ home_node: other }]),
   'db/nodes.ts pagesOn': () => nodes.pagesOn(db, new Map([[other, 1]])),
   'db/runners.ts requestHandoff': () => runners.requestHandoff(home, worker, [other], [], 1),
   'db/runners.ts seenLead': () => runners.seenLead(db, home.dataDirId, { guid: other, hostname: 'here' }),
