@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { shortId } from '../base/words.ts'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
-import { withRetry } from './retry.ts'
+import { transact, withRetry } from './retry.ts'
 
 // Nodes: the data dirs of one database, each on one machine, with its own runner and its own files.
 
@@ -25,23 +25,49 @@ export interface NodeFacts {
  * @returns its state
  */
 export async function reportNode(home: Home, facts: NodeFacts): Promise<NodeState> {
-  const { db, dataDirId, dataDir, machineId } = home
+  const { db, dataDirId, dataDir, machineId, embedded } = home
   const { hostname, version, schema, freeBytes } = facts
   const folder = dataDir.slice(dataDir.lastIndexOf('/') + 1)
   const names = [hostname, `${hostname}:${folder}`, `${hostname}:${folder}:${dataDirId.slice(-4)}`]
   const report = sql<{ state: NodeState }>`
-    insert into node (id, machine_id, data_dir, name, version, schema, free_bytes)
-    select ${dataDirId}, ${machineId}, ${dataDir}, name, ${version}, ${schema}, ${freeBytes}
+    insert into node (id, machine_id, data_dir, name, version, schema, free_bytes, is_keeper)
+    select ${dataDirId}, ${machineId}, ${dataDir}, name, ${version}, ${schema}, ${freeBytes}, ${embedded}
     from unnest(${names}::text[]) with ordinality as one (name, place)
     where not exists (select from node where node.name = one.name and node.id <> ${dataDirId})
     order by place limit 1
     on conflict (id) do update
     set machine_id = excluded.machine_id, data_dir = excluded.data_dir, version = excluded.version,
-      schema = excluded.schema, free_bytes = excluded.free_bytes, heartbeat_at = now(),
+      schema = excluded.schema, free_bytes = excluded.free_bytes, is_keeper = excluded.is_keeper,
+      heartbeat_at = now(),
       state = case node.state when 'lost' then 'active' else node.state end
     returning state`
   const { rows } = await withRetry(db, () => report.execute(db))
   return rows[0]!.state
+}
+
+/**
+ * After a data dir was copied with its embedded server: what its rows say of the original is said of the copy from now
+ * on, since its files came along. The database of others has other nodes, whose files did not.
+ * @param isCopy we have just seen that it was copied: then the only node, from before any reported, is the original
+ * @returns whether there was anything to change
+ */
+export async function inheritNode({ db, embedded, dataDirId }: Home, isCopy = false): Promise<boolean> {
+  if (!embedded) return false
+  const { rows } = await sql<{ id: string }>`
+    select id from node
+    where id <> ${dataDirId} and (is_keeper or ${isCopy} and (select count(*) from node) = 1)`.execute(db)
+  const former = rows[0]?.id
+  if (former === undefined) return false
+  await transact(db, async (tx) => {
+    // No deadline: an archive may have millions of results.
+    await sql`select set_config('statement_timeout', '0', true)`.execute(tx)
+    await sql`update archive_result set node_id = ${dataDirId} where node_id = ${former}`.execute(tx)
+    await sql`update snapshot set home_node = ${dataDirId} where home_node = ${former}`.execute(tx)
+    await sql`update crawl set home_node = ${dataDirId} where home_node = ${former}`.execute(tx)
+    await sql`delete from node where id = ${dataDirId}`.execute(tx)
+    await sql`update node set id = ${dataDirId} where id = ${former}`.execute(tx)
+  })
+  return true
 }
 
 /**

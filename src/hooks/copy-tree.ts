@@ -22,7 +22,8 @@ import { innerLinks, type TreeEntry } from '../base/inner-links.ts'
 import { mimeOf } from '../base/mime.ts'
 import type { OutputFile } from '../db/tables.ts'
 
-const MAX_FILES = 100_000
+/** More output files of one plugin are not published. */
+export const MAX_FILES = 100_000
 const TOO_MANY = `more than ${MAX_FILES} output files`
 /**
  * From this size on the system copies the file in the background, so that leases can be renewed meanwhile. Below it,
@@ -135,7 +136,8 @@ export async function copyEntry(from: string, to: string): Promise<void> {
   else await copyFileTo(from, to)
 }
 
-const markIn = ({ ino, ctimeNs, size }: BigIntStats) => `${ino} ${ctimeNs} ${size}`
+/** The same, of a file that was looked at. */
+export const markIn = ({ ino, ctimeNs, size }: BigIntStats) => `${ino} ${ctimeNs} ${size}`
 
 /**
  * Calls `use` with the names in a folder and a path to them that stays in it. A folder that was moved, or replaced by a

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { forAccount } from './account-environment.ts'
 import { extraContext, hookEnvironment } from './environment.ts'
-import { giveFile } from './hand-over.ts'
+import { giveFiles } from './hand-over.ts'
 import type { HostJob } from './host-protocol.ts'
 import { type HostedRun, nameOf } from './hosted-ends.ts'
 import type { HookScope } from './launch.ts'
@@ -20,7 +20,7 @@ export function sentAs({ scope, log, runs }: HookJob, processId: string): HostJo
   const { account } = scope.containment
   const all = runs.map(({ hook }) => hook)
   const { EXTRA_CONTEXT: _, ...own } = hookEnvironment(settings, target, all, { processId, workerId, runnerId })
-  if (account) for (const file of [log, ...runs.map(({ logs }) => logs.stderr)]) giveFile(file, account)
+  if (account) giveFiles([log, ...runs.map(({ logs }) => logs.stderr)], account)
   const hooks = runs.map((run) => ({
     path: run.hook.path,
     outputDir: run.outputDir,

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { Account } from '../base/account.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { flush } from '../base/flush.ts'
-import { type CopiedTree, copyTree, listTree } from './copy-tree.ts'
-import { freeze, takeBack } from './hand-over.ts'
+import { type CopiedTree, copyTree } from './copy-tree.ts'
+import { takeListed } from './hand-over.ts'
 
 /** Where the outputs of a page are published. */
 export interface PublishedPage {
@@ -82,9 +82,7 @@ async function putInPlace(root: string, asides: ReadonlyMap<string, Aside>): Pro
 /** The folder itself, unless something is in it that cannot be moved. */
 function asItIs({ root }: PublishedPage, plugin: string): Aside | undefined {
   const dir = join(root, '.work', plugin)
-  freeze(dir)
-  const listed = listTree(dir)
-  takeBack(dir)
+  const listed = takeListed(dir)
   return listed && { ...listed, dir }
 }
 

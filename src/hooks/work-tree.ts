@@ -192,14 +192,11 @@ export class WorkTree {
   }
 
   close(): void {
-    freeze(this.work)
     takeBack(join(this.root, '.logs'))
-    try {
-      rmdirSync(this.work) // Usually it is empty, and this takes a quarter of the time.
-    } catch (error) {
-      // In one step: a part of it would be taken for everything that ended hooks have left.
-      if (codeOf(error) !== 'ENOENT') removeAtOnce(this.work, join(this.root, '.publish-.work'))
-    }
+    if (removeEmpty(this.work)) return
+    freeze(this.work)
+    // In one step: a part of it would be taken for everything that ended hooks have left.
+    removeAtOnce(this.work, join(this.root, '.publish-.work'))
   }
 
   /** Makes what is published outlast a power cut. The page may have been deleted meanwhile. */
@@ -215,3 +212,17 @@ export class WorkTree {
 
 /** Whether a worker that did not finish has left it. */
 const isLeft = ({ name }: Dirent) => /^\.(work$|publish-|replaced-)/.test(name)
+
+/**
+ * Removes a folder that has nothing but empty folders, as usual after a page: this takes a quarter of the time.
+ * @returns whether it is gone
+ */
+function removeEmpty(folder: string): boolean {
+  try {
+    for (const name of existsSync(folder) ? readdirSync(folder) : []) rmdirSync(join(folder, name))
+    rmdirSync(folder)
+    return true
+  } catch (error) {
+    return codeOf(error) === 'ENOENT'
+  }
+}

@@ -15,8 +15,8 @@ interface Hook {
 }
 
 /**
- * Begins the work on a page: it becomes `started`, our node its home, every hook gets a result row, results left `started` by a dead owner
- * are queued, and those in `backoff` get another attempt. Throws ClaimLost.
+ * Begins the work on a page: it becomes `started`, our node its home, every hook gets a result row, results left
+ * `started` by a dead owner are queued, and those in `backoff` get another attempt. Throws ClaimLost.
  * @param late hooks that get a row only when they have one in `backoff`
  * @param firstIn the process in which the first hook is about to run; on a page without earlier work, that result is
  *   `started` at once

@@ -94,7 +94,7 @@ export async function isWithin(
   return (await kyselySql(db).query({ name: 'within', text }, [crawlId, ...within.values])).length > 0
 }
 
-/** The crawls with work for the leader of a node: how many are due, and how many are due, owned, or due within `soonMs`. */
+/** The crawls with work for a node's leader: how many are due, and how many are due, owned, or due within `soonMs`. */
 export async function openCrawls(
   { db, dataDirId }: Pick<Home, 'db' | 'dataDirId'>,
   scope: WorkScope,

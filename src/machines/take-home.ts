@@ -10,8 +10,7 @@ import { owned } from './results.ts'
 /**
  * A claimed page that another node has begun, which no longer works, or has published nothing: all its hooks are queued
  * again, since none can read there, and the older folder goes when the page is archived here (`file_job`). A page of
- * ours stays as it is.
- * Throws ClaimLost.
+ * ours stays as it is. Throws ClaimLost.
  * @returns the claim of a page that is nobody's, or ours
  */
 export async function takePageHome<Claim extends SnapshotClaim>(owner: Owner, claim: Claim): Promise<Claim> {
@@ -21,7 +20,8 @@ export async function takePageHome<Claim extends SnapshotClaim>(owner: Owner, cl
     const { rows } = await sql`
       with ${owned(owner, claim)}, asked as (
         insert into file_job (node_id, what, ids)
-        select home_node, 'page', array[id] from snapshot where id = (select id from mine) and home_node = ${was}
+        select node.id, 'page', array[snapshot.id] from snapshot join node on node.id = home_node
+        where snapshot.id = (select id from mine) and home_node = ${was}
       ), homeless as (
         update snapshot set home_node = null where id = (select id from mine) and home_node = ${was} returning id
       ), ${movedRows(archiveResultMachine, {

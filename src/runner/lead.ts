@@ -13,7 +13,7 @@ import { Guardian } from './guardian.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { type Leader, startLeader } from './leader.ts'
 import { watchLoop } from './loop-watchdog.ts'
-import { report } from './node-report.ts'
+import { beginReports } from './node-report.ts'
 import type { LeadOptions, Why } from './options.ts'
 import type { Term } from './promote.ts'
 import { SILENT_MS, shutDown } from './shut-down.ts'
@@ -47,7 +47,7 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
     const begun = Promise.all([
       reconcileSchedules(home.db),
       recordContainment(home.db, me.id, containment),
-      report(home),
+      beginReports(home),
     ])
     if (!(await untilLate(begun, SILENT_MS, stop.drain))) {
       await untilLate(heart.hear(), SILENT_MS)

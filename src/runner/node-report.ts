@@ -5,7 +5,7 @@ import type { Log } from '../base/log.ts'
 import { VERSION } from '../base/version.ts'
 import type { Home } from '../db/home.ts'
 import { newestSchema } from '../db/migrate.ts'
-import { loseSilentNodes, reportNode } from '../db/nodes.ts'
+import { inheritNode, loseSilentNodes, reportNode } from '../db/nodes.ts'
 
 /** A fraction of NODE_LOST_SECONDS, or of what that should be: longer than a lease. */
 const EVERY_MS = 15_000
@@ -34,8 +34,13 @@ export class NodeReport {
   }
 }
 
-/** Reports our node now, as a leader must before it works on anything. */
-export async function report(home: Home): Promise<void> {
+/** Reports our node, as a leader must before it works on anything: also of a copy whose first process was killed. */
+export async function beginReports(home: Home): Promise<void> {
+  await inheritNode(home)
+  await report(home)
+}
+
+async function report(home: Home): Promise<void> {
   const { bytes } = left(join(home.dataDir, 'archive'))
   const freeBytes = Number.isFinite(bytes) ? bytes : null
   await reportNode(home, { hostname: hostname(), version: VERSION, schema: newestSchema(), freeBytes })

@@ -5,6 +5,7 @@ import { connectAhead, type Database, type DatabaseOptions, openDatabase, ping }
 import { forgetOriginalServer } from '../../db/embedded/copied.ts'
 import { enterServer, leaveServer, reviveServer, urlOf } from '../../db/embedded/server.ts'
 import { migrate } from '../../db/migrate.ts'
+import { inheritNode } from '../../db/nodes.ts'
 import { explainDatabaseError } from '../../db/trouble.ts'
 import { currentMachine } from '../../processes/machine.ts'
 import type { Archive, Configured } from '../archive.ts'
@@ -79,7 +80,9 @@ export async function openArchive(
   const doorMs = waitMs ?? databaseWaitMs(settings)
   const tell = (event: OpenEvent) => call.tell?.(event)
   const dataDir = openDataDir(configured.dataDir, create)
+  let isCopy = false
   const id = await dataDirId(dataDir, () => {
+    isCopy = true
     tell({ event: 'copied data dir', dataDir, torn: forgetOriginalServer(dataDir) })
   })
   const door = new Door(dataDir, doorMs, call)
@@ -151,6 +154,7 @@ export async function openArchive(
         dataDir,
         dataDirId: id,
       }
+      if (isCopy) await inheritNode(opened, true)
       if (Removal.begun(dataDir).length > 0)
         await (await import('../../machines/deletion.ts')).reconcileDeletions(opened)
       return opened

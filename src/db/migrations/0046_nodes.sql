@@ -12,13 +12,14 @@ create table node (
   state        text not null default 'active' check (state in ('active', 'draining', 'lost')),
   heartbeat_at timestamptz not null default now(),
   free_bytes   bigint,
+  is_keeper    boolean not null default false,                        -- this database is its own embedded server's
   created_at   timestamptz not null default now()
 );
 
 -- Removals of files that only their node can make, by ids of pages and crawls, never by paths: the rows may be gone.
 create table file_job (
   id       bigint generated always as identity primary key,
-  node_id  uuid not null references node (id) on delete cascade,
+  node_id  uuid not null references node (id) on delete cascade on update cascade,
   what     text not null check (what in ('page', 'crawl', 'result')),
   ids      uuid[] not null,
   detail   text,                                                      -- of results: plugin, hook and attempt, as JSON
@@ -41,7 +42,7 @@ from (
   order by p.data_dir_id, p.seq desc
 ) last_seen;
 
--- Whatever is there is of the one node, if there is but one: a constant default fills a column without writing its rows.
+-- Whatever is there is of the one node, if there is but one: a constant default fills a column and writes no row.
 do $$
 declare
   only_node uuid := (select min(id::text)::uuid from node having count(*) = 1);

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, statSync, unlinkSync } from 'node:fs'
 import { attemptName } from '../../base/attempt-paths.ts'
 import { isFull } from '../../base/disk-space.ts'
 import { isMachineTrouble, messageOf } from '../../base/errors.ts'
@@ -193,5 +193,5 @@ export function lastLine(file: string): string {
 
 function dropIfEmpty(file: string): void {
   const known = statSync(file, { throwIfNoEntry: false })
-  if (known?.isFile() && known.size === 0) rmSync(file, { force: true }) // And no device.
+  if (known?.isFile() && known.size === 0) unlinkSync(file) // And no device.
 }

@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { newFolder } from '../../support/homes.ts'
 import { endLeft, processesOf } from '../../support/processes.ts'
 import { eventually, program } from '../../support/program.ts'
+import { startSite } from '../../support/site.ts'
 
 let folder: string
 const cli = (dir: string, ...args: string[]) => program(args, { env: { DATA_DIR: join(folder, dir) } })
@@ -38,4 +40,31 @@ it('a data dir that is copied while its server runs gets a server of its own, an
   await cli('copy', 'crawl', 'delete', '--yes', JSON.parse((await cli('copy', 'crawl', 'list')).stdout).id)
   expect((await cli('copy', 'crawl', 'list')).stdout).toBe('')
   expect(JSON.parse((await cli('original', 'crawl', 'list')).stdout)).toMatchObject({ status: 'queued' })
+})
+
+it('a copy has the files of the pages that it was copied with, and says so of itself', async () => {
+  const site = await startSite(1)
+  try {
+    await cli('original', 'init')
+    const added = await cli('original', 'add', '--run', '--plugins', 'html', `${site.url}/page-1.html`)
+    expect(added.code, added.stderr).toBe(0)
+    execFileSync('cp', ['-a', join(folder, 'original'), join(folder, 'copy')])
+    expect((await cli('copy', 'status')).stderr).toMatch(/it gets a new identity/)
+    const [own, former] = ['copy', 'original'].map((dir) =>
+      readFileSync(join(folder, dir, '.archivebox-id'), 'utf8').slice(0, 36),
+    )
+    expect(own).not.toBe(former)
+    expect((await cli('copy', 'db', 'start')).code).toBe(0)
+    const db = new pg.Client({ connectionString: (await cli('copy', 'db', 'url')).stdout.trim() })
+    await db.connect()
+    const { rows } = await db.query(`
+      select (select array_agg(id) from node) as nodes, (select array_agg(home_node) from snapshot) as pages,
+        (select array_agg(node_id) from archive_result) as results`)
+    await db.end()
+    expect(rows).toEqual([{ nodes: [own], pages: [own], results: [own] }])
+    expect((await cli('copy', 'verify')).code).toBe(0)
+    await cli('copy', 'db', 'stop', '--force')
+  } finally {
+    await site.close()
+  }
 })

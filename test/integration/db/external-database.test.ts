@@ -1,71 +1,22 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withPassword } from '../../../src/base/secrets.ts'
 import { expectComplete, pagesOf } from '../../support/archive.ts'
-import { newFolder, TestHome } from '../../support/homes.ts'
+import { newFolder, type TestHome } from '../../support/homes.ts'
 import { openRows, sealedCrawl } from '../../support/observer.ts'
-import { endLeft, processesOf } from '../../support/processes.ts'
+import { processesOf } from '../../support/processes.ts'
 import { eventually, program, start } from '../../support/program.ts'
-import { brokenPromises } from '../../support/promises.ts'
+import { useSharedServer } from '../../support/shared-database.ts'
 import { type Site, startSite } from '../../support/site.ts'
 
-// The server of one data dir, used by other data dirs through DATABASE_URL, as any server of somebody else's.
+const { emptyDatabase, newHome } = useSharedServer()
 let site: Site
-let serverDir: string
-let serverUrl: string
-let admin: pg.Pool
-let count = 0
-const homes: TestHome[] = []
-
-const server = (...args: string[]) => program(args, { env: { DATA_DIR: serverDir } })
 
 beforeAll(async () => {
   site = await startSite(6)
-  serverDir = newFolder()
-  for (const args of [['init'], ['db', 'start']]) {
-    const { code, stderr } = await server(...args)
-    expect(code, stderr).toBe(0)
-  }
-  serverUrl = (await server('db', 'url')).stdout.trim()
-  admin = new pg.Pool({ connectionString: serverUrl, max: 1 })
-  admin.on('error', () => {})
 })
-afterEach(async ({ task }) => {
-  const left = (await Promise.all(homes.map(({ dataDir }) => endLeft(dataDir)))).flat()
-  // Each data dir counts its own terms.
-  const several = homes.length > 1 ? ['a term has one leader'] : []
-  for (const home of homes.splice(0)) {
-    const broken = task.result?.state === 'fail' ? [] : await brokenPromises(home)
-    await home.close()
-    rmSync(home.dataDir, { recursive: true, force: true })
-    expect(broken.filter((promise) => !several.includes(promise))).toEqual([])
-  }
-  if (task.result?.state !== 'fail') expect(left.map(({ command }) => command)).toEqual([])
-})
-afterAll(async () => {
-  await admin.end()
-  await server('db', 'stop', '--force')
-  const left = await endLeft(serverDir)
-  rmSync(serverDir, { recursive: true, force: true })
-  await site.close()
-  expect(left).toEqual([])
-})
-
-/** The URL of an empty database. */
-async function emptyDatabase(): Promise<string> {
-  const name = `external_${++count}`
-  await admin.query(`create database ${name}`)
-  return serverUrl.replace('/archivebox?', `/${name}?`)
-}
-
-/** A folder that is no data dir yet, with this database. */
-function newHome(url: string): TestHome {
-  const home = new TestHome(newFolder(), url, {})
-  homes.push(home)
-  return home
-}
+afterAll(() => site.close())
 
 const page = (number: number) => `${site.url}/page-${number}.html`
 

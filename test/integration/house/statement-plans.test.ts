@@ -294,6 +294,10 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   'db/nodes.ts reportNode': () =>
     nodes.reportNode(home, { hostname: 'here', version: '1', schema: 1, freeBytes: null }),
+  'db/nodes.ts inheritNode': async () => {
+    await nodes.reportNode(home, { hostname: 'here', version: '1', schema: 1, freeBytes: null })
+    await nodes.inheritNode({ ...home, dataDirId: other })
+  },
   'db/nodes.ts loseSilentNodes': () => nodes.loseSilentNodes(home, 60),
   'db/nodes.ts hasOtherNodes': () => nodes.hasOtherNodes(home),
   'db/nodes.ts isAway': () => Promise.resolve(), // Sends none.
@@ -775,12 +779,13 @@ const SENT_ONCE = [/retry\.ts|(rename|merge|delete)Tags?|each-listed|listedByIds
 /**
  * What walks from the newest row on until it has enough: crawls by a tag, a part of their list or an outcome, since
  * they are few beside their pages; and processes, most of which are of the data dir that is asked for. And a restore,
- * once, which has just written every row.
+ * once, which has just written every row; and a copied data dir, once.
  */
 const WALKS = [
   /: select it\.\*, count\..*(= any\("w0"\."tags"\)|lower\("w0"\."urls"\)|p\.outcome = \$)/,
   /: select \* from "process" where .* limit/,
   /settleRestored: select claimed_by/,
+  /inheritNode: update/,
 ]
 
 /** What reads a whole table, and how. */

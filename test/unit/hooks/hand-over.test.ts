@@ -14,8 +14,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { copyTree } from '../../../src/hooks/copy-tree.ts'
-import { freeze, giveFile, handOver, takeBack } from '../../../src/hooks/hand-over.ts'
+import { copyTree, listTree } from '../../../src/hooks/copy-tree.ts'
+import { freeze, giveFiles, handOver, takeBack, takeListed } from '../../../src/hooks/hand-over.ts'
 import { WorkTree } from '../../../src/hooks/work-tree.ts'
 import { waysToSwitch } from '../../../src/processes/containment/account-switch.ts'
 import { newFolder } from '../../support/folders.ts'
@@ -68,9 +68,35 @@ describe.skipIf(noOtherUser)(`as root${noOtherUser ? `: ${noOtherUser}` : ''}`, 
     const { status } = spawnSync('touch', [at('theirs/inner/more')], { uid: THEM.uid, gid: THEM.gid, stdio: 'ignore' })
     expect([status, existsSync(at('theirs/inner/more'))]).toEqual([1, false])
     symlinkSync(at('nowhere'), at('log'))
-    expect(() => giveFile(at('log'), THEM)).toThrow('ELOOP')
-    giveFile(at('.logs/log'), THEM)
+    expect(() => giveFiles([at('log')], THEM)).toThrow('ELOOP')
+    giveFiles([at('.logs/log')], THEM)
     expect([uid('.logs'), uid('.logs/log')]).toEqual([0, THEM.uid])
+  })
+
+  it('a tree that is taken over is listed on the way, or not at all when it cannot be moved as it is', () => {
+    mkdirSync(at('tree/deep'), { recursive: true })
+    for (const path of ['tree/file', 'tree/deep/page.html']) writeFileSync(at(path), path)
+    theirs('tree', 'tree/deep', 'tree/file')
+    const listed = takeListed(at('tree'))
+    expect(['tree', 'tree/deep', 'tree/file', 'tree/deep/page.html'].map(uid)).toEqual([0, 0, 0, 0])
+    const { files, folders } = listTree(at('tree'))!
+    expect(listed).toMatchObject({ files, folders })
+    expect([...listed!.files.keys()].sort()).toEqual(['deep/page.html', 'file'])
+    const spoilt: readonly (() => void)[] = [
+      () => symlinkSync(at('nowhere'), at('tree/extra')),
+      () => linkSync(at('tree/file'), at('tree/extra')),
+      () => writeFileSync(Buffer.concat([Buffer.from(at('tree/extra')), Buffer.from([0xff])]), ''),
+    ]
+    for (const spoil of spoilt) {
+      spoil()
+      expect(takeListed(at('tree'))).toBeUndefined()
+      rmSync(at('tree'), { recursive: true })
+      mkdirSync(at('tree'))
+      writeFileSync(at('tree/file'), '')
+    }
+    symlinkSync(at('tree'), at('link'))
+    for (const path of ['tree/file', 'nothing']) expect(takeListed(at(path))?.files.size ?? 0, path).toBe(0)
+    expect(takeListed(at('link'))).toBeUndefined()
   })
 
   it('nothing is published of a file of ours that was linked in', async () => {
