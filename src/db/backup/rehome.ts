@@ -49,5 +49,5 @@ export async function rehome(tx: Database, { node }: Pick<Header, 'node'>, here:
       update snapshot set home_node = ${here} where home_node = ${made}`.execute(tx)
   // With what it was still to remove: its folders do not come along.
   if (made !== undefined) await sql`delete from node where id = ${made} and id <> ${here}`.execute(tx)
-  await sql`update node set state = 'lost' where id <> ${here}`.execute(tx)
+  await sql`update node set state = 'lost', is_keeper = false where id <> ${here}`.execute(tx)
 }
