@@ -15,7 +15,7 @@ import { printRecord, printText, terminal, wantsJson } from './terminal.ts'
 
 /** Reports how a sealed crawl went, where it is, and what to do next. @returns the exit code: 10 when a page failed */
 export async function report(open: Archive, options: GlobalOptions, crawl: CrawlRow): Promise<number> {
-  const { counts, total, folder, plugins, lacks, failures, record } = await crawlEnd(open, crawl)
+  const { counts, total, node, folder, plugins, lacks, failures, record } = await crawlEnd(open, crawl)
   const { dataDir } = open.home
   const canvas = canvasOn(process.stderr, onStderr)
   const say = (line: string) => {
@@ -30,7 +30,7 @@ export async function report(open: Archive, options: GlobalOptions, crawl: Crawl
   }
   for (const reason of lacks) say(onStderr.dim(`skipped:   ${oneLine(reason)}`))
   if (total > 0) {
-    say(`open:      ${onStderr.bold(join(dir, 'index.html'))}`)
+    say(node === '' ? `open:      ${onStderr.bold(join(dir, 'index.html'))}` : `files:     on node ${node}`)
     say(onStderr.dim(`all pages: ${join(dataDir, 'index.html')}`))
   }
   if (counts.failed + counts.partial > 0) {
@@ -39,7 +39,7 @@ export async function report(open: Archive, options: GlobalOptions, crawl: Crawl
   }
   if (wantsJson(options)) printRecord(record)
   // On a terminal it has just been printed.
-  else if (options.quiet || !process.stderr.isTTY) printText(`${dir}\n`)
+  else if (node === '' && (options.quiet || !process.stderr.isTTY)) printText(`${dir}\n`)
   return counts.failed > 0 || total === 0 ? EXIT.partial : EXIT.ok
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Intake } from '../app/add/intake.ts'
 import type { NewUrls } from '../app/add/new-urls.ts'
@@ -24,8 +25,9 @@ export function sayIntake(options: GlobalOptions, intake: Intake, { list, archiv
     broken > 0 && `${number(broken)} broken${refused > 0 ? '' : first}`,
   ]
   sayWrapped(parts.filter(Boolean).join(' · '))
-  if (fresh === 0 && copy !== undefined)
-    terminal.say(`open: ${onStderr.bold(join(options.dataDir, copy, 'index.html'))}`)
+  // It may be on another node.
+  const page = fresh === 0 && copy !== undefined ? join(options.dataDir, copy, 'index.html') : undefined
+  if (page !== undefined && existsSync(page)) terminal.say(`open: ${onStderr.bold(page)}`)
 }
 
 /** Prints a line that may be wider than the terminal, broken between words there. */

@@ -16,7 +16,7 @@ export const chunkOf = (number: number): number => Math.floor(number / PAGES_PER
 export interface ListedPage
   extends Pick<
     SnapshotRow,
-    'id' | 'url' | 'title' | 'outcome' | 'cause' | 'http_status' | 'output_dir' | 'output_size'
+    'id' | 'url' | 'title' | 'outcome' | 'cause' | 'http_status' | 'output_dir' | 'output_size' | 'home_node'
   > {
   readonly sealed_at: Date
   readonly tags: readonly string[]
@@ -74,6 +74,7 @@ export async function pageChanges(
     ) e
     left join lateral (
       select id, url, title, outcome, cause, http_status, status_changed_at as sealed_at, output_dir, output_size,
+             home_node,
              ${tagsOf(sql`snapshot.id`)} as tags,
              ${picturesOfPage(sql`snapshot.id`)} as pictures
       from snapshot where id = e.snapshot_id and status = 'sealed'
@@ -125,14 +126,14 @@ export function chunksOfCrawl(crawlId: string): RawBuilder<number[]> {
 const IS_SEALED = sql`s.status is not distinct from 'sealed'`
 
 /** One of the copies of a URL. */
-export interface PageCopy extends Pick<SnapshotRow, 'id' | 'output_dir' | 'outcome'> {
+export interface PageCopy extends Pick<SnapshotRow, 'id' | 'output_dir' | 'outcome' | 'home_node'> {
   readonly sealed_at: Date
 }
 
 /** The sealed copies of one URL, newest first, at most `limit`. @param urlHash SHA-256, hexadecimal */
 export async function copiesOfUrl(db: Database, urlHash: string, limit: number): Promise<PageCopy[]> {
   const select = sql<PageCopy>`
-    select s.id, s.output_dir, s.outcome, s.status_changed_at as sealed_at
+    select s.id, s.output_dir, s.outcome, s.home_node, s.status_changed_at as sealed_at
     from archived_page a join snapshot s on s.id = a.snapshot_id
     where a.url_hash = decode(${urlHash}, 'hex') and ${IS_SEALED} order by a.number desc limit ${limit}`
   return (await byIndex(db, (tx) => select.execute(tx))).rows

@@ -88,11 +88,14 @@ export async function latestCrawls(
     readonly folder: string
     readonly status: WorkStatus
     readonly createdAt: Date
+    readonly home_node: string | null
   })[]
   totals: { readonly crawls: number; readonly bytes: number }
 }> {
-  const crawls = sql<SummaryRow & { id: string; status: WorkStatus; created_at: Date; output_dir: string }>`
-    select ${columns}, c.id, c.status, c.created_at, c.output_dir
+  const crawls = sql<
+    SummaryRow & { id: string; status: WorkStatus; created_at: Date; output_dir: string; home_node: string | null }
+  >`
+    select ${columns}, c.id, c.status, c.created_at, c.output_dir, c.home_node
     ${counted(sql`(select * from crawl order by id desc limit ${sql.lit(most)})`)} order by c.id desc`
   const totals = sql<{ crawls: number; bytes: number }>`
     select coalesce(sum(rows) filter (where model = 'crawl'), 0) as crawls,
@@ -106,6 +109,7 @@ export async function latestCrawls(
       folder: row.output_dir,
       status: row.status,
       createdAt: row.created_at,
+      home_node: row.home_node,
     })),
     totals: (await withRetry(db, () => totals.execute(db))).rows[0]!,
   }

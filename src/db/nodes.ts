@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { shortId } from '../base/words.ts'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
 import { CHANNELS } from './notifications.ts'
@@ -165,3 +166,56 @@ export const mayWorkHere = (table: string, node: string): string =>
 export const pageMayWorkHere = (table: string, node: string): string =>
   `(${mayWorkHere(table, node)} or not exists (
       select from archive_result where snapshot_id = ${table}.id and node_id is not null))`
+
+/** Whether files whose row names this node are on another disk than ours. Null: no node has any. */
+export const isAway = (node: string | null, { dataDirId }: Pick<Home, 'dataDirId'>): node is string =>
+  node !== null && node !== dataDirId
+
+/** Whether this database has, or has had, other nodes than ours. */
+export async function hasOtherNodes({ db, dataDirId }: Pick<Home, 'db' | 'dataDirId'>): Promise<boolean> {
+  const { rows } = await sql`select from node where id <> ${dataDirId} limit 1`.execute(db)
+  return rows.length > 0
+}
+
+/** A node as people are told of it. */
+export interface NamedNode {
+  readonly id: string
+  readonly name: string
+  /** Its data dir on its machine; '': not known any more. */
+  readonly data_dir: string
+  readonly state: NodeState | 'forgotten'
+}
+
+/** The nodes with these ids, by id. One without a row was forgotten, and has the end of its id for a name. */
+export async function namedNodes(db: Database, ids: Iterable<string>): Promise<Map<string, NamedNode>> {
+  const named = new Map<string, NamedNode>()
+  for (const id of ids) named.set(id, { id, name: shortId(id), data_dir: '', state: 'forgotten' })
+  if (named.size === 0) return named
+  const { rows } = await sql<NamedNode>`
+    select id, name, data_dir, state from node where id = any(${[...named.keys()]}::uuid[])`.execute(db)
+  for (const node of rows) named.set(node.id, node)
+  return named
+}
+
+/** A node, and how many pages of some have their files there. */
+export interface PagesOn extends NamedNode {
+  readonly pages: number
+}
+
+/** Pages that were counted by the ids of their nodes, in the order of the names of these. */
+export async function pagesOn(db: Database, counts: ReadonlyMap<string, number>): Promise<PagesOn[]> {
+  const nodes = await namedNodes(db, counts.keys())
+  return [...nodes.values()]
+    .map((node) => ({ ...node, pages: counts.get(node.id)! }))
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+/** Looks up the names of the other nodes that rows name. @returns that of a row; '': its files are here, or none */
+export async function otherNodes<Row extends { readonly home_node: string | null }>(
+  { db, dataDirId }: Pick<Home, 'db' | 'dataDirId'>,
+  rows: readonly Row[],
+): Promise<(row: Row) => string> {
+  const away = rows.flatMap(({ home_node: node }) => (isAway(node, { dataDirId }) ? [node] : []))
+  const nodes = await namedNodes(db, new Set(away))
+  return ({ home_node: node }) => (node === null ? '' : (nodes.get(node)?.name ?? ''))
+}

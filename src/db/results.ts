@@ -37,24 +37,6 @@ export async function countResults(db: Database, snapshotId: string, limit: numb
   return (await byIndex(db, (tx) => count.execute(tx))).rows[0]!.count
 }
 
-/** A place whose hooks left files of a page. */
-export interface Maker {
-  readonly machine_id: string
-  readonly hostname: string
-  readonly data_dir_id: string
-}
-
-/** The places where the files of a page were made, as far as the processes of its hooks are known. */
-export async function makersOfPage(db: Database, snapshotId: string): Promise<Maker[]> {
-  const select = sql<Maker>`
-    select distinct p.machine_id, p.data_dir_id, (select hostname from machine where id = p.machine_id) as hostname
-    from (
-      select process_id from archive_result where snapshot_id = ${snapshotId}
-      order by snapshot_id, plugin, hook_name, attempt limit 200
-    ) r cross join lateral (select machine_id, data_dir_id from process where id = r.process_id) p`
-  return (await byIndex(db, (tx) => select.execute(tx))).rows
-}
-
 /** The part of a result that a verdict needs. */
 export interface LatestResult
   extends Pick<ResultOfPage, 'plugin' | 'hook_name' | 'status' | 'output_str' | 'output_json'> {

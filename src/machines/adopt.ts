@@ -5,6 +5,7 @@ import type { UrlList } from '../base/url-list.ts'
 import { insertParts } from '../db/crawl-sources.ts'
 import { outputDir } from '../db/crawls.ts'
 import type { Database } from '../db/database.ts'
+import type { Home } from '../db/home.ts'
 import type { ResultOfPage } from '../db/results.ts'
 import { transact } from '../db/retry.ts'
 import { type SnapshotRow, tagSnapshots } from '../db/snapshots.ts'
@@ -16,8 +17,8 @@ import type { FinalStatus } from './results.ts'
 import { snapshotMachine } from './snapshot.ts'
 import type { Verdict } from './verdict.ts'
 
-// Pages that another program archived: their rows start in their final state. Ids are derived from the originals', so
-// that a repeated import finds what is here already.
+// Pages that another program archived: their rows start in their final state, at home on the node that takes their
+// files. Ids are derived from the originals', so that a repeated import finds what is here already.
 
 /** An id that is always the same for the same original, ordered by time like all ids. */
 export function adoptedId(key: string, at: Date): string {
@@ -29,7 +30,7 @@ export function adoptedId(key: string, at: Date): string {
 
 /** Adds a sealed crawl, unless it is here. @returns its id */
 export async function adoptCrawl(
-  db: Database,
+  { db, dataDirId }: Pick<Home, 'db' | 'dataDirId'>,
   crawl: { readonly key: string; readonly at: Date; readonly label: string; readonly list: UrlList },
 ): Promise<string> {
   const { key, at, label, list } = crawl
@@ -42,6 +43,7 @@ export async function adoptCrawl(
       label: sql`${label}::text`,
       config: `'{"adopted": true}'`,
       output_dir: sql`${outputDir('crawls', list.first.urls.split('\n', 1)[0]!, id, at)}::text`,
+      home_node: sql`${dataDirId}::uuid`,
       next_part: 'null',
       created_at: sql`${at}::timestamptz`,
     }
@@ -84,7 +86,10 @@ export async function adoptedAmong(db: Database, ids: readonly string[]): Promis
 }
 
 /** Adds a sealed page with its results, unless it is here. @returns false when its crawl has another with its URL */
-export async function adoptPage(db: Database, page: AdoptedPage): Promise<boolean> {
+export async function adoptPage(
+  { db, dataDirId }: Pick<Home, 'db' | 'dataDirId'>,
+  page: AdoptedPage,
+): Promise<boolean> {
   const size = page.results.reduce((sum, { files }) => sum + bytesOf(files), 0)
   return await transact(db, async (tx) => {
     const columns = {
@@ -95,6 +100,7 @@ export async function adoptPage(db: Database, page: AdoptedPage): Promise<boolea
       title: sql`${page.title}::text`,
       depth: sql`${page.depth}::int`,
       output_dir: sql`${page.outputDir}::text`,
+      home_node: sql`${dataDirId}::uuid`,
       output_size: sql`${size}::bigint`,
       outcome: sql`${page.outcome}::text`,
       cause: sql`${page.cause}::text`,
@@ -110,12 +116,12 @@ export async function adoptPage(db: Database, page: AdoptedPage): Promise<boolea
     // Our own, when an answer was lost.
     if (rows.length === 0) return (await adoptedAmong(tx, [page.id])).get(page.id)?.crawl_id === page.crawlId
     if (page.tags.length > 0) await tagSnapshots(tx, [page.id], page.tags)
-    for (const result of page.results) await adoptResult(tx, page.id, result)
+    for (const result of page.results) await adoptResult(tx, dataDirId, page.id, result)
     return true
   })
 }
 
-async function adoptResult(tx: Database, pageId: string, result: AdoptedResult): Promise<void> {
+async function adoptResult(tx: Database, node: string, pageId: string, result: AdoptedResult): Promise<void> {
   const columns = {
     id: sql`${uuidv7()}::uuid`,
     snapshot_id: sql`${pageId}::uuid`,
@@ -125,6 +131,7 @@ async function adoptResult(tx: Database, pageId: string, result: AdoptedResult):
     output_str: sql`${result.output_str}::text`,
     output_files: sql`${JSON.stringify(result.files)}::jsonb`,
     output_size: sql`${bytesOf(result.files)}::bigint`,
+    node_id: sql`${Object.keys(result.files).length > 0 ? node : null}::uuid`,
     start_ts: sql`${result.start}::timestamptz`,
     end_ts: sql`${result.end}::timestamptz`,
     created_at: sql`${result.start}::timestamptz`,

@@ -1,23 +1,24 @@
 import { sql } from 'kysely'
-import type { Database } from '../db/database.ts'
+import type { Home } from '../db/home.ts'
 import { transact } from '../db/retry.ts'
 import { resumeCrawls, resumeSnapshots } from './commands.ts'
 import { crawlMachine } from './crawl.ts'
 import { idsOf, wokenRows } from './moved.ts'
-import { lockCrawlsAbove, pagesOf, type RetryRequest, retry } from './retry.ts'
+import { lockCrawlsAbove, pagesOf, type Retried, type RetryRequest, retry } from './retry.ts'
 import { snapshotMachine } from './snapshot.ts'
 
 /**
  * Makes sure that these rows are worked on now: retries sealed ones, resumes paused ones, makes postponed ones due.
  * Rows that a worker has are left to it.
- * @returns the existing crawls that they belong to, and the adopted ones among them, which are left unchanged
+ * @returns the existing crawls that they belong to, and what was left unchanged, or will run elsewhere
  */
 export async function requeue(
-  db: Database,
+  home: Pick<Home, 'db' | 'dataDirId'>,
   rows: Required<Pick<RetryRequest, 'crawls' | 'snapshots' | 'results'>>,
-): Promise<{ concerned: string[]; adopted: string[] }> {
+): Promise<{ concerned: string[] } & Pick<Retried, 'adopted' | 'elsewhere' | 'lost'>> {
+  const { db } = home
   const { crawls, snapshots } = rows
-  const { adopted } = await retry(db, rows)
+  const { adopted, elsewhere, lost } = await retry(home, rows)
   await resumeCrawls(db, crawls)
   await resumeSnapshots(db, snapshots)
   return await transact(db, async (tx) => {
@@ -32,6 +33,6 @@ export async function requeue(
       with ${wokenRows(snapshotMachine, { as: 'pages', rows: pages, states })},
         ${wokenRows(crawlMachine, { as: 'crawls', rows: idsOf(concerned), states })}
       select pg_notify('archivebox_work', '')`.execute(tx)
-    return { concerned, adopted }
+    return { concerned, adopted, elsewhere, lost }
   })
 }

@@ -1,7 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from '../base/ids.ts'
 import type { Database } from '../db/database.ts'
+import type { Home } from '../db/home.ts'
 import { meaningsIn } from '../db/meanings.ts'
+import { isAway, type PagesOn, pagesOn } from '../db/nodes.ts'
 import type { ResultOfPage } from '../db/results.ts'
 import { transact } from '../db/retry.ts'
 import type { Outcome, ResultStatus } from '../db/tables.ts'
@@ -37,6 +39,7 @@ interface Attempt
   readonly truncated: boolean
   /** Of its page. */
   readonly outcome: Outcome | null
+  readonly home_node: string | null
   /** It belongs to a crawl or page that was requested as a whole. */
   readonly within: boolean
 }
@@ -51,18 +54,22 @@ export interface Retried {
   readonly crawls: string[]
   /** The crawls that were left unchanged: another program archived their pages. */
   readonly adopted: string[]
+  /** The other nodes, with pages that will run there. */
+  readonly elsewhere: readonly PagesOn[]
+  /** Lost nodes, with pages that were left unchanged: the files are there, and may come back. */
+  readonly lost: readonly PagesOn[]
 }
 
 /**
  * Queues another attempt for hooks of sealed pages; earlier attempts stay, with those of their files that are not made
  * again. The hashes are computed again, too. Pages and crawls that were sealed before anything ran are started. This is
  * a person's way out of a final state. Adopted crawls are left out: today's pages would replace copies that nobody can
- * make again. If it is repeated because its answer was lost, it finds nothing sealed any more, and reports less than
- * was done.
+ * make again; and pages of lost nodes, whose files may come back. If it is repeated because its answer was lost, it
+ * finds nothing sealed any more, and reports less than was done.
  */
-export async function retry(db: Database, request: RetryRequest): Promise<Retried> {
+export async function retry(home: Pick<Home, 'db' | 'dataDirId'>, request: RetryRequest): Promise<Retried> {
   const { crawls = [], snapshots = [], results = [], failed = false, plugins } = request
-  return await transact(db, async (tx) => {
+  return await transact(home.db, async (tx) => {
     const within = sql`(s.crawl_id = any(${crawls}::uuid[]) or s.id = any(${snapshots}::uuid[]))`
     // Locks the crawls first, as everybody does, so that none is sealed meanwhile.
     const concerned = await lockCrawlsAbove(tx, { crawls, snapshots, results })
@@ -72,7 +79,7 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
     const own = sql`s.crawl_id <> all(${adopted}::uuid[])`
     const { rows } = await sql<Attempt>`
       select distinct on (r.snapshot_id, r.plugin, r.hook_name) r.id, r.snapshot_id, r.plugin, r.hook_name, r.attempt,
-        r.status, r.output_str, s.outcome, ${IS_TRUNCATED} as truncated, ${within} as within
+        r.status, r.output_str, s.outcome, s.home_node, ${IS_TRUNCATED} as truncated, ${within} as within
       from archive_result r join snapshot s on s.id = r.snapshot_id
       where s.status = 'sealed' and ${own} and s.id = any(array(
         select id from snapshot where crawl_id = any(${crawls}::uuid[]) union ${pagesOf({ snapshots, results })}))
@@ -84,8 +91,18 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
       (row.within &&
         (parts.has(row.snapshot_id) || (failed ? isLost(row) : WITHOUT_OUTPUT.includes(row.status))) &&
         (plugins?.includes(row.plugin) ?? true))
-    const again = rows.filter(isWanted)
+    const everything = !failed && plugins === undefined
+    const away = new Map(
+      rows.flatMap((row) =>
+        isAway(row.home_node, home) && (isWanted(row) || (everything && row.within))
+          ? [[row.snapshot_id, row.home_node] as const]
+          : [],
+      ),
+    )
+    const lost = await onLostNodes(tx, away)
+    const again = rows.filter((row) => isWanted(row) && !lost.pages.has(row.snapshot_id))
     const pages = new Set(again.map((row) => row.snapshot_id))
+    const elsewhere = await countedOn(tx, away, pages)
     const meanings = await meaningsIn(tx)
     const hashes = rows.filter(
       (row) => meanings.of(row.plugin).hashes && pages.has(row.snapshot_id) && !again.includes(row),
@@ -93,7 +110,6 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
     const attempts = await queueAttempts(tx, again)
     await queueAttempts(tx, hashes)
     for (const id of plugins ? [] : await neverBegun(tx, sql`${within} and ${own}`)) pages.add(id)
-    const everything = !failed && plugins === undefined
     await reopen(tx, 'snapshot', [...pages])
     const { rows: parents } = await sql<{ id: string }>`
       select crawl_id as id from snapshot where id = any(${[...pages]}::uuid[])
@@ -109,12 +125,37 @@ export async function retry(db: Database, request: RetryRequest): Promise<Retrie
       update crawl set next_part = null
       where id = any(${reopened}::uuid[]) and id <> all(${whole}::uuid[]) and next_part is not null`.execute(tx)
     await wakeCrawls(tx, ids)
-    return { results: attempts, snapshots: pages.size, crawls: reopened, adopted }
+    return { results: attempts, snapshots: pages.size, crawls: reopened, adopted, elsewhere, lost: lost.nodes }
   })
 }
 
 /** Part of a truncated body is kept (`verdict.ts`). */
 const IS_TRUNCATED = sql`(r.status = 'failed' and r.output_json -> 'truncated' is not distinct from 'true')`
+
+/** Those of these pages, each with its node, whose files are on a node that is lost. */
+export async function onLostNodes(
+  tx: Database,
+  away: ReadonlyMap<string, string>,
+): Promise<{ readonly pages: ReadonlySet<string>; readonly nodes: readonly PagesOn[] }> {
+  if (away.size === 0) return { pages: new Set(), nodes: [] }
+  const { rows } = await sql<{ id: string }>`
+    select s.id from snapshot s join node on node.id = s.home_node and node.state = 'lost'
+    where s.id = any(${[...away.keys()]}::uuid[])
+      and exists (select from archive_result r where r.snapshot_id = s.id and r.node_id is not null)`.execute(tx)
+  const pages = new Set(rows.map(({ id }) => id))
+  return { pages, nodes: await countedOn(tx, away, pages) }
+}
+
+/** How many of these pages are on which of the nodes that they have. */
+async function countedOn(
+  tx: Database,
+  away: ReadonlyMap<string, string>,
+  pages: ReadonlySet<string>,
+): Promise<PagesOn[]> {
+  const counts = new Map<string, number>()
+  for (const [page, node] of away) if (pages.has(page)) counts.set(node, (counts.get(node) ?? 0) + 1)
+  return await pagesOn(tx, counts)
+}
 
 type Named = Required<Pick<RetryRequest, 'crawls' | 'snapshots' | 'results'>>
 

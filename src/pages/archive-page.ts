@@ -35,7 +35,9 @@ ${data({ top: place.top, ...listed })}`
 
 /** A crawl in a list of them. */
 export function crawlCard(crawl: ArchiveCrawl, place: Pick<Place, 'crawl'>): Html {
-  return html`<li><a href="${place.crawl(crawl)}">${foreign(crawlName(crawl))}</a>
+  const name = foreign(crawlName(crawl))
+  const shown = crawl.node === '' ? html`<a href="${place.crawl(crawl)}">${name}</a>` : html`<span>${name}</span>`
+  return html`<li>${shown}${crawl.node && html` <span class="node">on node ${foreign(crawl.node)}</span>`}
 ${standing(crawl)} ${time(crawl.createdAt)}</li>
 `
 }

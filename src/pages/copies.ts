@@ -6,6 +6,8 @@ export interface Copy {
   readonly outcome: Outcome | null
   /** Of its folder, relative to the top of the archive. */
   readonly path: string
+  /** The name of the other node that has it; '': it is here. */
+  readonly node: string
 }
 
 /** The path of the list of a URL's copies, relative to the top of the archive. @param urlHash SHA-256, hexadecimal */
@@ -15,7 +17,10 @@ export function copiesFile(urlHash: string): string {
 
 /** The list of the copies of one URL: a script, like the chunks of the index. */
 export function copiesText(copies: readonly Copy[]): string {
-  const list = copies.map(({ sealedAt, outcome, path }) => [sealedAt.toISOString(), outcome ?? '', path])
+  const list = copies.map(({ sealedAt, outcome, path, node }) => [
+    ...[sealedAt.toISOString(), outcome ?? '', path],
+    ...(node === '' ? [] : [node]),
+  ])
   return `copies(${JSON.stringify(list)})\n`
 }
 

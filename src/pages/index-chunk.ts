@@ -21,6 +21,7 @@ export function chunkLine(entry: IndexEntry): string {
     url: flat(entry.url),
     title: flat(entry.title ?? ''),
     text: flat(entry.text),
+    node: flat(entry.node),
   })
 }
 

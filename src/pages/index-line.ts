@@ -38,13 +38,18 @@ export interface LineRest {
   readonly url: string
   readonly title: string
   readonly text: string
+  /** The name of the other node that has its files; '': they are here. */
+  readonly node: string
 }
 
 /** Its texts contain no tab and no line break. */
 export function writeLine(page: LineHead & LineRest): string {
-  const { number, seconds, outcome, crawl, tags, status, cause, path, icon, picture, size, url, title, text } = page
+  const { number, seconds, outcome, crawl, tags, status, cause, path, icon, picture, size, url, title, text, node } =
+    page
   const head = [number, seconds.toString(36), LETTERS[outcome], crawl, tags.join(BETWEEN_TAGS)]
-  return [...head, status, cause, path, icon, picture, size, url, title, text].join('\t')
+  return [...head, status, cause, path, icon, picture, size, url, title, text, ...(node === '' ? [] : [node])].join(
+    '\t',
+  )
 }
 
 export function headOf(line: string): LineHead {
@@ -60,6 +65,17 @@ export function headOf(line: string): LineHead {
 
 export function restOf(line: string): LineRest {
   const fields = line.split('\t').slice(FIRST)
-  const [status = '', cause = '', path = '', icon = '', picture = '', size, url = '', title = '', text = ''] = fields
-  return { status, cause, path, icon, picture, size: Number(size), url, title, text }
+  const [
+    status = '',
+    cause = '',
+    path = '',
+    icon = '',
+    picture = '',
+    size,
+    url = '',
+    title = '',
+    text = '',
+    node = '',
+  ] = fields
+  return { status, cause, path, icon, picture, size: Number(size), url, title, text, node }
 }

@@ -11,6 +11,8 @@ export interface ShownPage extends Pick<LineHead, 'seconds' | 'outcome' | 'tags'
   readonly links: Pick<ListLinks, 'snapshot' | 'fileOf'>
   /** A word for its state, while it has no outcome. */
   readonly state?: string
+  /** It has a page wherever its files are: a server makes that. */
+  readonly isServed?: true
   /** Words to highlight, in lower case. */
   readonly terms: readonly string[]
 }
@@ -29,9 +31,9 @@ export const minuteOf = (date: Date): string => `${dayOf(date)} ${two(date.getHo
 const own = (...children: readonly Markup[]) => element('bdi', {}, ...children)
 
 export function pageRow(page: ShownPage): Element {
-  const { links, terms, seconds, outcome, state, tags, status, cause, path, size, url, title, text } = page
+  const { terms, seconds, outcome, state, tags, status, cause, size, url, title, text } = page
   const when = new Date(seconds * 1000)
-  const href = links.snapshot(path)
+  const href = hrefOf(page)
   const answer = status !== '' && status !== '200' && cause !== `HTTP ${status}` ? `HTTP ${status}` : ''
   const note = outcome === 'archived' || cause === '' ? undefined : element('bdi', { class: 'why' }, cause)
   const hasTitle = isVisible(title)
@@ -53,6 +55,7 @@ export function pageRow(page: ShownPage): Element {
       badge(outcome, cause, state),
       element('time', { datetime: when.toISOString(), title: minuteOf(when) }, dayOf(when)),
       element('span', {}, [size > 0 ? sizeText(size) : '', answer].filter(Boolean).join(' · ')),
+      ...place(page),
     ),
     element(
       'p',
@@ -64,6 +67,7 @@ export function pageRow(page: ShownPage): Element {
 
 export function pageCard(page: ShownPage): Element {
   const { links, outcome, state, path, picture, url, title, text, cause } = page
+  const href = hrefOf(page)
   const seen =
     picture === ''
       ? element('span', { class: 'page' }, own(text === '' ? cause || hostOf(url) : text))
@@ -75,13 +79,21 @@ export function pageCard(page: ShownPage): Element {
     { class: outcome },
     element(
       'a',
-      { href: links.snapshot(path) },
+      { href },
       seen,
       element('span', { class: 'caption' }, icon(page), own(name)),
-      element('span', { class: 'place' }, own(hostOf(url)), badge(outcome, cause, state)),
+      element('span', { class: 'place' }, own(hostOf(url)), ...place(page), badge(outcome, cause, state)),
     ),
   )
 }
+
+/** Its page; undefined: that is on the disk of another node. */
+const hrefOf = ({ links, path, node, isServed }: ShownPage): string | undefined =>
+  node === '' || isServed ? links.snapshot(path) : undefined
+
+/** Where its files are, if not here. */
+const place = ({ node }: ShownPage): Element[] =>
+  node === '' ? [] : [element('span', { class: 'node' }, 'on node ', own(node))]
 
 /** How the page looked; its icon if there is no small picture: a few dozen full ones would take gigabytes. */
 function tile(page: ShownPage): Element {

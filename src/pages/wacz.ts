@@ -3,9 +3,10 @@ import { dirname, join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { PAGE_WARC } from '../base/crawl-wacz.ts'
 import { Spool, type Spooled } from '../base/spool.ts'
-
 import { mergePages, type PageSource } from '../browse/warc/merge.ts'
 import { WaczFile } from '../browse/warc/wacz-file.ts'
+import type { Home } from '../db/home.ts'
+import { isAway } from '../db/nodes.ts'
 
 /** A page in the database. */
 interface Page {
@@ -13,37 +14,43 @@ interface Page {
   readonly url: string
   readonly title: string | null
   readonly output_dir: string
-  /** The bytes of its hooks' output. */
-  readonly output_size: number
+  readonly home_node: string | null
 }
 
-type NotedPage = Omit<Page, 'output_size'>
+type NotedPage = Omit<Page, 'home_node'>
 
 /** Pages that go into one WACZ, listed on disk: a million of them need hardly any memory. */
 export class WaczPages {
-  readonly #dataDir: string
+  readonly #home: Pick<Home, 'dataDir' | 'dataDirId'>
   readonly #spool = new Spool()
   readonly #pages: Spooled[] = []
   /** The bytes of their WARCs. */
   size = 0
-  /** Pages that have no WARC, at least not here. */
+  /** Pages that have no WARC. */
   lacking = 0
-  /** Those of them whose files are not here: another machine has archived them, and its disk is not ours. */
-  elsewhere = 0
+  /** How many more have their files on other nodes, by the ids of these. */
+  readonly away = new Map<string, number>()
 
-  constructor(dataDir: string) {
-    this.#dataDir = dataDir
+  constructor(home: Pick<Home, 'dataDir' | 'dataDirId'>) {
+    this.#home = home
   }
 
   get count(): number {
     return this.#pages.length
   }
 
-  add({ id, url, title, output_dir, output_size }: Page): void {
-    const warc = join(this.#dataDir, output_dir, PAGE_WARC)
+  get elsewhere(): number {
+    return [...this.away.values()].reduce((sum, pages) => sum + pages, 0)
+  }
+
+  add({ id, url, title, output_dir, home_node: node }: Page): void {
+    if (isAway(node, this.#home)) {
+      this.away.set(node, (this.away.get(node) ?? 0) + 1)
+      return
+    }
+    const warc = join(this.#home.dataDir, output_dir, PAGE_WARC)
     if (!existsSync(warc)) {
       this.lacking += 1
-      if (output_size > 0 && !existsSync(join(this.#dataDir, output_dir))) this.elsewhere += 1
       return
     }
     this.size += statSync(warc).size
@@ -81,7 +88,7 @@ export class WaczPages {
         id,
         url: url.replace(/#.*$/s, ''),
         ...(title && { title }),
-        folder: dirname(join(this.#dataDir, output_dir, PAGE_WARC)),
+        folder: dirname(join(this.#home.dataDir, output_dir, PAGE_WARC)),
       }
     }
   }

@@ -125,6 +125,7 @@ function lineOf(number: number): string {
   const id = String(number).padStart(12, '0')
   return chunkLine({
     number,
+    node: '',
     crawlId: number >= PAGES - OF_CRAWL ? 'crawl-1' : 'crawl-0',
     sealedAt: new Date(1_700_000_000_000 + number * 1_000),
     outcome: number % 50 === 0 ? 'failed' : 'archived',

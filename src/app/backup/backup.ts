@@ -40,13 +40,24 @@ export async function backup(
     await beginBackup(home, { id, processId, file: path })
   }
   try {
-    const { rows, schema, sha256, size } = await writeBackup(home.databaseUrl, path, signal)
+    const written = await writeBackup(home.databaseUrl, path, signal, { node: home.dataDirId })
+    const { rows, schema, sha256, size, absent = [] } = written
     const whole = await checkBackup(path, signal)
     const { size: bytes } = await serverSize(home.db)
     const isRestored = tryIn !== undefined && (await tryRestore(tryIn, whole, bytes, signal))
     const checked = isRestored ? 'restored' : 'read'
     await endBackup(home.db, { id, size, sha256, checked })
-    const record = { type: 'Backup', file, files: `${file}.files`, schema, size, sha256, checked, rows } as const
+    const record = {
+      type: 'Backup',
+      file,
+      files: `${file}.files`,
+      schema,
+      size,
+      sha256,
+      checked,
+      rows,
+      absent,
+    } as const
     return { record, personas: personasIn(join(home.dataDir, 'personas')) }
   } catch (error) {
     if (scheduled !== undefined) await removeRemains({ file: path, is_scheduled: true }).catch(() => {})

@@ -1,3 +1,4 @@
+import { dataDirId } from '../../base/data-dir-id.ts'
 import { isTrusted } from '../../base/trusted-settings.ts'
 import type { BackupFile } from '../../db/backup/backup-file.ts'
 import { type LeftOut, type LeftOutSetting, type MayHave, settingsOfRows } from '../../db/backup/left-out.ts'
@@ -35,9 +36,19 @@ export async function restore(
     if (isMine) trustSettings(known, dataDir, await settingsOfRows(tx))
   }
   const isOurs = databaseUrl === undefined
-  const left = await readBackup(url, backup, { settle, mayHave: isMine ? undefined : mayHave, isOurs, stop: signal })
-  const { schema, made_at } = backup.header
-  return { type: 'Backup', file, schema, made_at, rows: backup.trailer.rows, left_out: shown(known, left) } as const
+  const here = await dataDirId(dataDir, () => {}) // Its server is up.
+  const options = { settle, mayHave: isMine ? undefined : mayHave, isOurs, here, stop: signal }
+  const left = await readBackup(url, backup, options)
+  const { schema, made_at, absent = [] } = backup.header
+  return {
+    type: 'Backup',
+    file,
+    schema,
+    made_at,
+    rows: backup.trailer.rows,
+    absent,
+    left_out: shown(known, left),
+  } as const
 }
 
 /** What was left out, without secrets. */

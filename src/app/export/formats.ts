@@ -13,7 +13,7 @@ export interface ExportFormat {
 /** The columns of a table; a name stands for that field of the record. */
 const COLUMNS = [
   ...['url', 'title', 'tags', 'created_at', 'status', 'outcome', 'cause', 'http_status', 'sealed_at', 'depth'],
-  ...['output_size', 'output_dir', 'id', 'crawl_id', 'bookmarked_at', 'notes'],
+  ...['output_size', 'output_dir', 'id', 'crawl_id', 'bookmarked_at', 'notes', 'home_node'],
 ]
 
 const seconds = (date: Date): number => Math.floor(date.getTime() / 1000)

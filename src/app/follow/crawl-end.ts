@@ -1,6 +1,7 @@
 import { crawlProgress, madeBy, onlyPageOf, skippedFor } from '../../db/crawl-progress.ts'
 import type { CrawlRow } from '../../db/crawls.ts'
 import { failureGroups, latestFailures } from '../../db/failures.ts'
+import { otherNodes } from '../../db/nodes.ts'
 import { crawlRecord } from '../../db/records.ts'
 import { isConsequence } from '../../machines/cause.ts'
 import type { Archive } from '../archive.ts'
@@ -24,6 +25,8 @@ export async function crawlEnd({ home }: Pick<Archive, 'home'>, crawl: CrawlRow)
   return {
     counts,
     total,
+    /** The name of the other node that has its files; '': they are here. */
+    node: (await otherNodes(home, [crawl]))(crawl),
     /** The folder of its only page, or its own. */
     folder: (total === 1 ? firstPage : undefined) ?? crawl.output_dir,
     /** The kinds of copies that were made. */

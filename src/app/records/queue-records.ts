@@ -3,6 +3,7 @@ import { isUuid } from '../../base/ids.ts'
 import { insertCrawl, type NewCrawl } from '../../db/crawls.ts'
 import { CRAWLS, listedByIds, RESULTS, SNAPSHOTS } from '../../db/lists/listings.ts'
 import { requeue } from '../../machines/requeue.ts'
+import type { Retried } from '../../machines/retry.ts'
 import { checkedUrls, type LeftOut } from '../add/intake.ts'
 import type { Archive } from '../archive.ts'
 import type { Call } from '../call.ts'
@@ -61,16 +62,14 @@ export function wantedBy(lines: readonly Line[]): Wanted {
   return wanted
 }
 
-/** What was queued. */
-export interface Queued {
+/** What was queued, and what of it was left unchanged, or will run elsewhere. */
+export interface Queued extends Pick<Retried, 'adopted' | 'elsewhere' | 'lost'> {
   /** The crawls that have work now. */
   readonly crawls: string[]
   readonly snapshots: string[]
   readonly results: string[]
   /** How many of the wanted rows do not exist. */
   readonly missing: number
-  /** Crawls that were left unchanged, since another program archived their pages. */
-  readonly adopted: string[]
 }
 
 /** Queues what is wanted. Throws UsageError for a crawl that cannot exist; then nothing is queued. */
@@ -94,9 +93,9 @@ export async function queueRecords(
   const [known, snapshots, results] = found.map((rows) => rows.map(({ id }) => id))
   const all = unique([...wanted.crawls, ...pages, ...wanted.results]).length
   const named = { crawls: known!, snapshots: snapshots!, results: results! }
-  const { concerned, adopted } = await requeue(db, named)
+  const { concerned, ...retried } = await requeue(home, named)
   const missing = all - found.reduce((sum, { length }) => sum + length, 0)
-  return { ...named, crawls: [...crawls, ...concerned], missing, adopted }
+  return { ...named, crawls: [...crawls, ...concerned], missing, ...retried }
 }
 
 /** Throws UsageError. */

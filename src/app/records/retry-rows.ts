@@ -10,15 +10,15 @@ export interface RetryInput extends Pick<RetryRequest, 'failed' | 'plugins'> {
 
 /** Another attempt of what ended without output, in these crawls, pages or results; may be narrowed further. */
 export async function retryRows(
-  { home: { db } }: Pick<Archive, 'home'>,
+  { home }: Pick<Archive, 'home'>,
   { noun, ids, ...narrowed }: RetryInput,
 ): Promise<Retried> {
-  if (noun === 'crawl') return await retry(db, { crawls: ids, ...narrowed })
-  if (noun === 'snapshot') return await retry(db, { snapshots: ids, ...narrowed })
+  if (noun === 'crawl') return await retry(home, { crawls: ids, ...narrowed })
+  if (noun === 'snapshot') return await retry(home, { snapshots: ids, ...narrowed })
   const { failed, plugins } = narrowed
   const isLost = (status: ResultStatus) => (failed ? status === 'failed' : WITHOUT_OUTPUT.includes(status))
-  const again = (await listedByIds(db, RESULTS, ids)).filter(
+  const again = (await listedByIds(home.db, RESULTS, ids)).filter(
     ({ status, plugin }) => isLost(status) && (plugins?.includes(plugin) ?? true),
   )
-  return await retry(db, { results: again.map(({ id }) => id) })
+  return await retry(home, { results: again.map(({ id }) => id) })
 }

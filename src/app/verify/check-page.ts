@@ -7,7 +7,7 @@ import type { RecordedFile, RecordedPage } from '../../db/recorded-files.ts'
 
 /** What is wrong with one file or folder. */
 export interface Problem {
-  readonly problem: 'missing' | 'changed' | 'unreadable' | 'unknown' | 'no page' | 'no package'
+  readonly problem: 'missing' | 'changed' | 'unreadable' | 'unknown' | 'no page' | 'no package' | 'left behind'
   /** Relative to the data dir. */
   readonly path: string
   /** What was found, and what was expected. */

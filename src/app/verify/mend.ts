@@ -7,6 +7,7 @@ import { retry } from '../../machines/retry.ts'
 import { reconcilePages } from '../../workers/repair/reconcile-pages.ts'
 import type { Problem } from './check-page.ts'
 import { type Found, problemsNow } from './find-problems.ts'
+import { removeLeft } from './remove-left.ts'
 import { isStray } from './stray-folders.ts'
 
 /** Where files and folders without a row are kept, under their old path. */
@@ -15,8 +16,9 @@ export const ASIDE = 'lost+found'
 const STRAYS_PER_PAGE = 9
 
 /**
- * Repairs what can be repaired without inventing, replacing or deleting anything. Throws AppError when all folders are
- * gone, or hardly any is known: then a disk or a database is the wrong one.
+ * Repairs what can be repaired without inventing or replacing anything, and deletes only older folders of pages that
+ * another node has archived since then. Throws AppError when all folders are gone, or hardly any is known: then a disk
+ * or a database is the wrong one.
  * @param pages how many were checked
  * @returns what was repaired of `found`
  */
@@ -37,6 +39,10 @@ export async function mend(
       moveAside(home.dataDir, path)
       mended.add(each)
     }
+  }
+  for (const each of found.filter(({ problem }) => problem === 'left behind')) {
+    signal?.throwIfAborted()
+    if (await removeLeft(home, each.path)) mended.add(each)
   }
   const pageless = found.filter(({ problem }) => problem === 'no page')
   const crawls = new Set(pageless.flatMap(({ page }) => page?.crawl_id ?? []))
@@ -81,7 +87,7 @@ async function makeAgain(home: Home, page: NonNullable<Found['page']>, problems:
     again.push(attempts.at(-1)!.id)
     for (const file of files) made.add(file)
   }
-  if (again.length > 0) await retry(home.db, { results: again })
+  if (again.length > 0) await retry(home, { results: again })
   return problems.filter(({ path }) => made.has(path) || (path === page.output_dir && again.length > 0))
 }
 

@@ -3,7 +3,8 @@ import { basename, join } from 'node:path'
 import { isUuid } from '../../base/ids.ts'
 import { Removal } from '../../base/removal.ts'
 import type { Home } from '../../db/home.ts'
-import { withoutRow } from '../../db/recorded-files.ts'
+import { hasOtherNodes, namedNodes } from '../../db/nodes.ts'
+import { type LeftPage, pagesAway, withoutRow } from '../../db/recorded-files.ts'
 import type { Problem } from './check-page.ts'
 
 const BATCH = 1_000
@@ -12,16 +13,26 @@ const KINDS = [
   ['crawls', 'crawl'],
 ] as const
 
-/** The folders of pages and crawls without a row, batch by batch. Throws the reason of `signal` when it aborts. */
-export async function* strayFolders({ db, dataDir }: Home, signal: AbortSignal): AsyncGenerator<Problem> {
+/**
+ * The folders of pages and crawls without a row, and of pages that another node has archived since then, batch by
+ * batch. Throws the reason of `signal` when it aborts.
+ */
+export async function* strayFolders(home: Home, signal: AbortSignal): AsyncGenerator<Problem> {
+  const { db, dataDir } = home
+  const isAlone = !(await hasOtherNodes(home))
   for (const [kind, table] of KINDS) {
     let batch = new Map<string, string>()
     const strays = async () => {
       signal.throwIfAborted()
-      const ids = await withoutRow(db, table, [...batch.keys()])
       const known = batch
       batch = new Map()
-      return ids.filter((id) => !isInRemoval(dataDir, id)).map((id) => stray(known.get(id)!, table))
+      const ids = (await withoutRow(db, table, [...known.keys()])).filter((id) => !isInRemoval(dataDir, id))
+      const away = isAlone || table !== 'snapshot' ? [] : await pagesAway(home, [...known.keys()])
+      const nodes = await namedNodes(db, new Set(away.map(({ node }) => node)))
+      return [
+        ...ids.map((id) => stray(known.get(id)!, table)),
+        ...away.map((page) => leftBehind(known.get(page.id)!, page, nodes.get(page.node)!.name)),
+      ]
     }
     for (const path of foldersBelow(dataDir, `archive/${kind}`)) {
       const id = path.slice(path.lastIndexOf('/') + 1)
@@ -48,6 +59,12 @@ const stray = (path: string, table: string): Problem => ({
   problem: 'unknown',
   path,
   detail: `no ${table} has this folder`,
+})
+
+const leftBehind = (path: string, { is_archived: isArchived }: LeftPage, node: string): Problem => ({
+  problem: 'left behind',
+  path,
+  detail: `its page is at home on node ${node}${isArchived ? '' : ', which has not archived it, or is lost'}`,
 })
 
 /** `archive/snapshots/<day>/<domain>/<id>` */

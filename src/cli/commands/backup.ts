@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { backup as writeBackup } from '../../app/backup/backup.ts'
 import { uuidv7 } from '../../base/ids.ts'
-import { sizeText } from '../../base/words.ts'
+import { many, sizeText } from '../../base/words.ts'
 import { asProcess, withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { scheduledBackup } from '../spawn-backup.ts'
@@ -29,6 +29,8 @@ export async function backup(options: GlobalOptions, file: string, { check }: { 
       if (wantsJson(options)) printRecord(record)
       terminal.say(`${pagesIn(record.rows)} in ${file} (${sizeText(record.size)}); ${file}.files lists their files:`)
       terminal.say(`  rsync -ar --ignore-missing-args --files-from=${file}.files ${home.dataDir}/ ELSEWHERE/`)
+      for (const { name, pages } of record.absent)
+        terminal.say(`not in that list: the files of ${many(pages, 'page')} on node ${name}; backup there lists them`)
       if (check)
         terminal.say(
           record.checked === 'restored' ? 'it was restored on trial' : 'there is no room to restore it on trial',

@@ -1,11 +1,13 @@
 import { listRows } from '../../app/lists.ts'
 import { AppError, codeOf, UsageError } from '../../base/errors.ts'
+import { pagesOn } from '../../db/nodes.ts'
 import { WaczPages } from '../../pages/wacz.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { SNAPSHOT } from '../records/kinds.ts'
 import { type FilterOptions, queryOf } from '../records/list.ts'
 import { terminal } from '../terminal.ts'
+import { sayUnread } from '../unread.ts'
 
 export interface WaczOptions extends FilterOptions {
   readonly format: 'wacz'
@@ -17,15 +19,20 @@ export async function exportWacz(options: GlobalOptions, verb: WaczOptions): Pro
   if (process.stdout.isTTY) throw new UsageError('a WACZ is binary', 'archivebox-ts export --format wacz > pages.wacz')
   const query = queryOf(SNAPSHOT, verb)
   await withHome(options, async (home) => {
-    const pages = new WaczPages(home.dataDir)
+    const pages = new WaczPages(home)
     try {
       for await (const some of listRows({ home }, SNAPSHOT, await query(home))) for (const page of some) pages.add(page)
-      const { count, lacking } = pages
-      if (count === 0) throw new AppError(lacking === 0 ? 'no pages match' : `none of ${lacking} pages has a WARC`)
+      const { count, lacking, elsewhere } = pages
+      const away = await pagesOn(home.db, pages.away)
+      sayUnread(away, 'export there has them')
+      if (count === 0)
+        throw new AppError(
+          lacking > 0 ? `none of ${lacking} pages has a WARC` : elsewhere > 0 ? 'no page is here' : 'no pages match',
+        )
       await pages.write(process.stdout, `${count} archived pages`).catch((error: unknown) => {
         if (codeOf(error) !== 'EPIPE') throw error // The reader has seen enough.
       })
-      terminal.say(`${count} pages${lacking > 0 ? `, without ${lacking} that have no WARC here` : ''}`)
+      terminal.say(`${count} pages${lacking > 0 ? `, without ${lacking} that have no WARC` : ''}`)
     } finally {
       pages.close()
     }

@@ -30,6 +30,8 @@ export async function restore(options: GlobalOptions, file: string, verb: Restor
     const made = record.made_at.slice(0, 19).replace('T', ' ')
     terminal.say(`${pagesIn(record.rows)} restored, as of ${made} UTC`)
     sayLeftOut(record.left_out)
+    for (const { name, pages } of record.absent)
+      terminal.say(`not here: the files of ${many(pages, 'page')} on node ${oneLine(name)}`)
     terminal.say('archivebox-ts verify compares them with the files')
   })
 }

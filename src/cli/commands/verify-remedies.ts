@@ -31,6 +31,11 @@ const REMEDIES: Readonly<Record<Found['problem'], Remedy>> = {
     otherwise: 'left as it is: it has a row now',
   },
   'no package': { otherwise: 'left unchanged: export --format wacz --crawl-id packs the pages that are there' },
+  'left behind': {
+    would: 'removes it, if that node has archived the page',
+    mended: 'removed',
+    otherwise: 'left unchanged: that node has not archived the page, or is lost',
+  },
   changed: BY_HAND,
   unreadable: BY_HAND,
 }

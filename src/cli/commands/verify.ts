@@ -3,11 +3,13 @@ import { mend } from '../../app/verify/mend.ts'
 import { oneLine } from '../../base/clean.ts'
 import { EXIT } from '../../base/errors.ts'
 import { many, number, sizeText } from '../../base/words.ts'
+import { pagesOn } from '../../db/nodes.ts'
 import { TABLE_LINES } from '../format.ts'
 import { asProcess, withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { onStdout } from '../screen/palette.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { sayUnread, unreadRecord } from '../unread.ts'
 import { remedyOf } from './verify-remedies.ts'
 
 export interface VerifyOptions {
@@ -17,12 +19,15 @@ export interface VerifyOptions {
 
 const SHOW_MS = 200
 
-/** `verify`: rows against files, and files against their recorded sizes and hashes. Returns 1 when some differ. */
+/**
+ * `verify`: rows against files, and files against their recorded sizes and hashes. Pages on other nodes are only
+ * counted. Returns 1 when some of what it read differ.
+ */
 export async function verify(options: GlobalOptions, verb: VerifyOptions): Promise<number> {
   return await withHome(options, async (home) => {
     return await asProcess(home, 'cli', async () => {
       const begun = performance.now()
-      let progress: Progress = { event: 'progress', pages: 0, files: 0, hashed: 0, bytes: 0 }
+      let progress: Progress = { event: 'progress', pages: 0, files: 0, hashed: 0, bytes: 0, away: new Map() }
       const tell = (now: Progress) => {
         progress = now
       }
@@ -40,6 +45,9 @@ export async function verify(options: GlobalOptions, verb: VerifyOptions): Promi
       const sum = all.length === 0 ? 'no problems' : many(all.length, 'problem')
       terminal.say(`${inWords(progress)} checked in ${seconds} s: ${sum}`)
       sayRemedies(all, mended)
+      const unread = await pagesOn(home.db, progress.away)
+      if (wantsJson(options)) for (const node of unread) printRecord(unreadRecord(node))
+      sayUnread(unread, 'verify there checks them')
       return all.some((each) => !mended?.has(each)) ? EXIT.failed : EXIT.ok
     })
   })

@@ -1,13 +1,13 @@
 import { namesOf } from '../../app/records/names.ts'
 import { retryRows } from '../../app/records/retry-rows.ts'
 import { type Steered, type SteerInput, steer } from '../../app/records/steer.ts'
-import { AppError } from '../../base/errors.ts'
+import { AppError, EXIT } from '../../base/errors.ts'
 import type { RetryRequest } from '../../machines/retry.ts'
-import { adoptedNote } from '../adopted-note.ts'
 import { many } from '../format.ts'
 import type { GlobalOptions } from '../options.ts'
 import { onStderr } from '../screen/palette.ts'
 import { terminal } from '../terminal.ts'
+import { sayUnqueued } from '../unqueued.ts'
 import { printChanged, withChosen } from './chosen.ts'
 import type { Kind } from './kinds.ts'
 
@@ -53,21 +53,24 @@ export interface RetryOptions {
   readonly plugin?: string
 }
 
-/** `retry`: another attempt of what ended without output. */
+/** `retry`: another attempt of what ended without output. Returns 1 when all of it is on lost nodes. */
 export async function retry<Row extends { readonly id: string }>(
   options: GlobalOptions,
   kind: Kind<Row>,
   args: readonly string[],
   verb: RetryOptions,
-): Promise<void> {
+): Promise<unknown> {
   const narrowed: Pick<RetryRequest, 'failed' | 'plugins'> = {
     ...(verb.failed && { failed: true }),
     ...(verb.plugin !== undefined && { plugins: namesOf(verb.plugin, '--plugin') }),
   }
-  await withChosen(options, kind, args, async ({ open, ids }) => {
-    const { results, snapshots, crawls, adopted } = await retryRows(open, { noun: kind.noun, ids, ...narrowed })
-    if (adopted.length > 0) terminal.say(adoptedNote(adopted))
-    if (results.length + snapshots + crawls.length === 0) return terminal.say('nothing to retry')
+  return await withChosen(options, kind, args, async ({ open, ids }) => {
+    const { results, snapshots, crawls, ...others } = await retryRows(open, { noun: kind.noun, ids, ...narrowed })
+    sayUnqueued(others)
+    if (results.length + snapshots + crawls.length === 0) {
+      if (others.lost.length > 0) return EXIT.failed
+      return terminal.say('nothing to retry')
+    }
     const queued = `queued ${many(results.length, 'hook')} of ${many(snapshots, 'page')} again`
     terminal.say(`${queued}; earlier attempts are kept; ${onStderr.bold('archivebox-ts run')} works on them`)
     await printChanged(options, open, kind, kind.noun === 'result' ? results : ids)

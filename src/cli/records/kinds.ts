@@ -38,6 +38,14 @@ const coloured = <Row>(name: string, value: (row: Row) => string, rank?: number)
   ...(rank === undefined ? {} : { rank }),
 })
 
+/** Where files are, if not here. */
+const FILES = {
+  name: 'files',
+  value: ({ on_node: node }: { readonly on_node?: string }) => (node === undefined ? '' : oneLine(`on ${node}`)),
+  rank: 3,
+  optional: true as const,
+}
+
 export const CRAWL: Kind<ListedCrawl> = {
   ...CRAWLS,
   columns: [
@@ -78,6 +86,7 @@ export const SNAPSHOT: Kind<ListedSnapshot> = {
     coloured('outcome', ({ outcome, status }) => outcome ?? status),
     { name: 'depth', value: ({ depth }) => String(depth), right: true, wide: true },
     ADDED,
+    FILES,
     { name: 'title', value: ({ title }) => oneLine(title ?? ''), cut: 'end', insteadOf: 'url' },
     { name: 'url', value: ({ url }) => oneLine(url), cut: 'middle', rank: 2 },
     { name: 'cause', value: ({ cause }) => oneLine(cause ?? ''), cut: 'end', rank: 1, optional: true, below: true },
@@ -92,6 +101,7 @@ export const RESULT: Kind<ListedResult> = {
     { name: 'plugin', value: ({ plugin }) => oneLine(plugin) },
     { name: 'attempt', value: ({ attempt }) => String(attempt), right: true, wide: true },
     { name: 'took', value: took, right: true, rank: 3 },
+    FILES,
     { name: 'url', value: ({ url }) => oneLine(url), cut: 'middle', rank: 2, below: true },
     { name: 'output', value: ({ output_str: output }) => oneLine(output), cut: 'end', rank: 1 },
   ],

@@ -1,7 +1,8 @@
-import { listRows } from '../../app/lists.ts'
+import { listRows, type Rows } from '../../app/lists.ts'
 import { filtersOf } from '../../app/records/filters.ts'
 import type { Home } from '../../db/home.ts'
 import type { Filters, Model } from '../../db/lists/listings.ts'
+import { otherNodes } from '../../db/nodes.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { onStderr } from '../screen/palette.ts'
@@ -36,10 +37,22 @@ export async function list<Row extends { readonly id: string }>(
   await withHome(options, async (home) => {
     const { filters } = await query(home)
     await printer.list(
-      (limit) => listRows({ home }, kind, { filters, ...(limit && { limit }) }),
+      (limit) => placed(home, listRows({ home }, kind, { filters, ...(limit && { limit }) })),
       nothingFound(kind, Object.keys(filters).length > 0),
     )
   })
+}
+
+/** The rows with the names of other nodes that have their files. */
+async function* placed<Row extends { readonly id: string }>(home: Home, all: Rows<Row>): Rows<Row> {
+  for await (const rows of all) {
+    const nodes = rows.map((row) => {
+      const { node_id, home_node } = row as { readonly node_id?: string | null; readonly home_node?: string | null }
+      return { home_node: node_id ?? home_node ?? null }
+    })
+    const nodeOf = await otherNodes(home, nodes)
+    yield rows.map((row, at) => (nodeOf(nodes[at]!) === '' ? row : { ...row, on_node: nodeOf(nodes[at]!) }))
+  }
 }
 
 function nothingFound({ noun }: Model, isFiltered: boolean): string {

@@ -1,9 +1,9 @@
 import type { Archive } from '../../app/archive.ts'
 import type { Queued } from '../../app/records/queue-records.ts'
-import { adoptedNote } from '../adopted-note.ts'
 import type { GlobalOptions } from '../options.ts'
 import { onStderr } from '../screen/palette.ts'
 import { terminal } from '../terminal.ts'
+import { sayUnqueued } from '../unqueued.ts'
 import { printChanged } from './chosen.ts'
 import { CRAWL, RESULT, SNAPSHOT } from './kinds.ts'
 
@@ -11,10 +11,10 @@ import { CRAWL, RESULT, SNAPSHOT } from './kinds.ts'
 export async function sayQueued(
   options: GlobalOptions,
   open: Archive,
-  { crawls, snapshots, results, missing, adopted }: Queued,
+  { crawls, snapshots, results, missing, ...retried }: Queued,
 ): Promise<void> {
   if (missing > 0) terminal.say(`${onStderr.yellow('left out:')} ${missing} of these do not exist`)
-  if (adopted.length > 0) terminal.say(adoptedNote(adopted))
+  sayUnqueued(retried)
   await printChanged(options, open, CRAWL, crawls)
   await printChanged(options, open, SNAPSHOT, snapshots)
   await printChanged(options, open, RESULT, results)

@@ -5,6 +5,7 @@ import { oneLine } from '../../base/clean.ts'
 import { shortId, sizeText } from '../../base/words.ts'
 import type { Home } from '../../db/home.ts'
 import { listedByIds } from '../../db/lists/listings.ts'
+import { isAway, namedNodes } from '../../db/nodes.ts'
 import { latestResults } from '../../db/results.ts'
 import { isConsequence } from '../../machines/cause.ts'
 import { withHome } from '../home.ts'
@@ -21,6 +22,9 @@ type Field = readonly [name: string, value: unknown]
 /** A path and a command: the terminal wraps them, so that they can be copied without line breaks. */
 const FOR_COPYING: ReadonlySet<string> = new Set(['open', 'try again'])
 
+/** What other fields tell in words. */
+const NOT_SHOWN: ReadonlySet<string> = new Set(['output_dir', 'home_node', 'node_id'])
+
 /** How many entries of a list are shown. */
 const LISTED = 5
 
@@ -33,9 +37,9 @@ export async function show<Row extends { readonly id: string }>(
   await withHome(options, async (home) => {
     const rows = await listedByIds(home.db, kind, await findIds(home, kind, ids))
     for (const [index, row] of rows.entries()) {
-      const record = kind.record(row)
+      const record: Readonly<Record<string, unknown>> = { ...kind.record(row) }
       if (wantsJson(options)) printRecord(record)
-      else process.stdout.write(`${index > 0 ? '\n' : ''}${await inFull(home, { ...record })}`)
+      else process.stdout.write(`${index > 0 ? '\n' : ''}${await inFull(home, record)}`)
     }
   })
 }
@@ -44,9 +48,12 @@ async function inFull(home: Home, record: Readonly<Record<string, unknown>>): Pr
   const { type, id, outcome, counts, output_dir: dir } = record
   const { failed = 0, partial = 0 } = (counts ?? {}) as { failed?: number; partial?: number }
   const isBad = outcome === 'failed' || outcome === 'partial' || failed + partial > 0
-  const page = typeof dir === 'string' ? join(home.dataDir, dir, 'index.html') : ''
+  const node = (record['home_node'] ?? record['node_id'] ?? null) as string | null
+  const away = isAway(node, home) ? (await namedNodes(home.db, [node])).get(node) : undefined
+  const page = typeof dir === 'string' && !away ? join(home.dataDir, dir, 'index.html') : ''
   const fields: Field[] = [
-    ...Object.entries(record).filter(([name]) => name !== 'output_dir'),
+    ...Object.entries(record).filter(([name]) => !NOT_SHOWN.has(name)),
+    ['files', away ? `on node ${away.name} (${away.state})` : null],
     ...(type === 'Snapshot' ? await resultsOf(home, String(id)) : []),
     ['open', existsSync(page) ? page : null],
     ['try again', isBad ? `archivebox-ts ${String(type).toLowerCase()} retry --failed ${shortId(String(id))}` : null],

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { codeOf, messageOf, UsageError } from '../../base/errors.ts'
+import type { PagesOn } from '../nodes.ts'
 import type { CopiedTable } from './archive-tables.ts'
 
 // A backup is a Zstandard file: rows as PostgreSQL's COPY text, which `zstd -dc` shows, between two frames that
@@ -23,6 +24,10 @@ export interface Header {
   readonly made_at: string
   readonly server_version: string
   readonly tables: readonly CopiedTable[]
+  /** The node whose files the list beside it names; undefined: an older program made it, or no list is meant. */
+  readonly node?: string | undefined
+  /** The other nodes, whose files are not in that list, and how many pages these have. */
+  readonly absent?: readonly Pick<PagesOn, 'id' | 'name' | 'pages'>[] | undefined
 }
 
 export interface Trailer {

@@ -14,6 +14,7 @@ import { withBareTables } from './bare-tables.ts'
 import { CopyText } from './copy-text.ts'
 import { type LeftOut, leaveOutBinaries, leaveOutFolders, leaveOutSettings, type MayHave } from './left-out.ts'
 import { type MoveMark, markCopy, unmark } from './move-mark.ts'
+import { rehome, renamed, renamedIn } from './rehome.ts'
 import { inSession, prepareToCopy, type Session } from './session.ts'
 
 /** Enough to sort most indexes in memory, on any machine that runs a browser. */
@@ -31,6 +32,8 @@ export interface RestoreOptions {
   readonly mark?: MoveMark
   /** Called when the rows of a table are in. */
   readonly onTable?: (name: string, rows: number) => void
+  /** The node of the data dir that gets the files; undefined: they stay where they are. */
+  readonly here?: string | undefined
   readonly stop: AbortSignal
 }
 
@@ -41,7 +44,7 @@ export interface RestoreOptions {
  * @returns what was left out of it
  */
 export async function readBackup(url: string, backup: BackupFile, options: RestoreOptions): Promise<LeftOut> {
-  const { settle, mayHave, isOurs, extent, mark, stop } = options
+  const { settle, mayHave, isOurs, extent, mark, here, stop } = options
   const { header, trailer } = backup
   if (header.schema > newestSchema())
     throw new UsageError(
@@ -66,6 +69,8 @@ export async function readBackup(url: string, backup: BackupFile, options: Resto
     for (const { table, column, last } of trailer.sequences)
       await sql`select setval(pg_get_serial_sequence(${quoted(table)}, ${column}), ${last}::bigint)`.execute(tx)
     await migrateWithin(tx)
+    if (mayHave) await sql`delete from file_job`.execute(tx) // A stranger says nothing about what is removed.
+    if (here !== undefined) await rehome(tx, header, here)
     const settings = mayHave ? await leaveOutSettings(tx, mayHave) : []
     const binaries = mayHave ? await leaveOutBinaries(tx) : 0
     await settle(tx) // It knows the current tables.
@@ -128,7 +133,11 @@ async function sameTables(
   throw new UsageError(`${path} has other tables than schema version ${header.schema} makes here`)
 }
 
-async function loadRows({ client }: Session, backup: BackupFile, { stop, onTable }: RestoreOptions): Promise<void> {
+async function loadRows(
+  { client }: Session,
+  backup: BackupFile,
+  { here, stop, onTable }: RestoreOptions,
+): Promise<void> {
   const { header, trailer, body, path } = backup
   const file = createReadStream(path, { start: body.start, end: body.end - 1, highWaterMark: 1_048_576 })
   const chunks = new PassThrough()
@@ -139,7 +148,8 @@ async function loadRows({ client }: Session, backup: BackupFile, { stop, onTable
     for (const table of header.tables) {
       const name = await text.table()
       const copy = client.query(copyFrom(`copy ${copied(table)} from stdin`))
-      await pipeline(text.rows(), copy, { signal: stop })
+      const change = renamedIn(table.name, header, here)
+      await pipeline(change ? renamed(text.rows(), change) : text.rows(), copy, { signal: stop })
       if (name !== table.name || copy.rowCount !== own(trailer.rows, table.name))
         throw new AppError(`${path} does not contain what it claims: ${copy.rowCount} rows of ${name}`)
       onTable?.(table.name, copy.rowCount ?? 0)

@@ -11,8 +11,9 @@ import { put } from '../../base/own.ts'
 import { VERSION } from '../../base/version.ts'
 import { applicationName, type Database } from '../database.ts'
 import { MIGRATION_LOCK, newestSchema, schemaVersion } from '../migrate.ts'
+import { hasOtherNodes, pagesOn } from '../nodes.ts'
 import { archiveTables, type CopiedTable, copied, type Extent } from './archive-tables.ts'
-import { headerFrame, isReplaceable, type Trailer, trailerFrame } from './backup-file.ts'
+import { type Header, headerFrame, isReplaceable, type Trailer, trailerFrame } from './backup-file.ts'
 import { CopyText } from './copy-text.ts'
 import { inSession, prepareToCopy, type Session } from './session.ts'
 
@@ -23,9 +24,11 @@ export interface WriteOptions {
   /** Whether a migration may begin, or is about to: the caller has its lock. */
   readonly schema?: 'any' | 'locked'
   readonly extent?: Extent
+  /** That of the data dir; undefined: there is no other. */
+  readonly node?: string | undefined
 }
 
-export interface Written extends Trailer {
+export interface Written extends Trailer, Required<Pick<Header, 'absent'>> {
   readonly schema: number
   /** Of the file. */
   readonly size: number
@@ -44,17 +47,21 @@ const BESIDE = [
   'archive/urls/',
 ]
 const FOLDERS = 'select output_dir from crawl union all select output_dir from snapshot'
+/** A crawl may have a folder on several nodes, so all of those are named; rsync leaves out what is not there. */
+const foldersOn = (node: string | undefined) =>
+  node === undefined ? FOLDERS : `${FOLDERS} where home_node is null or home_node = '${node}'`
 
 /**
  * Writes all rows of the archive, as of one moment, to a file, and to another one (`PATH.files`) the paths below the
- * data dir that these rows have, for `rsync --files-from`. Rows may be read and written meanwhile. Each file appears
- * when it is complete, and stays as it was before. Throws UsageError when a file of another kind has its name.
+ * data dir that these rows have on this node, for `rsync --files-from`. Rows may be read and written meanwhile. Each
+ * file appears when it is complete, and stays as it was before. Throws UsageError when a file of another kind has its
+ * name.
  */
 export async function writeBackup(
   url: string,
   path: string,
   stop: AbortSignal,
-  { schema = 'any', extent = 'archive' }: WriteOptions = {},
+  { schema = 'any', extent = 'archive', node }: WriteOptions = {},
 ): Promise<Written> {
   const list = `${path}.files`
   if (!(await isReplaceable(path))) throw new UsageError(`${path} is not one of our backups: it is not replaced`)
@@ -73,10 +80,12 @@ export async function writeBackup(
           hint: 'make backups where that version is, or install it here',
         },
       )
-    const written = await replace(path, async (file) => await writeRows(session, extent, file, stop))
+    const written = await replace(path, async (file) => await writeRows(session, file, stop, { extent, node }))
     await replace(list, async (file) => {
       await file.writeFile(BESIDE.map((name) => `${name}\n`).join(''))
-      await pipeline(session.client.query(copyTo(`copy (${FOLDERS}) to stdout`)), writerOf(file), { signal: stop })
+      await pipeline(session.client.query(copyTo(`copy (${foldersOn(node)}) to stdout`)), writerOf(file), {
+        signal: stop,
+      })
     })
     return written
   }
@@ -124,14 +133,15 @@ async function replace<T>(path: string, write: (file: FileHandle) => Promise<T>)
 
 async function writeRows(
   { tx, client }: Session,
-  extent: Extent,
   file: FileHandle,
   stop: AbortSignal,
+  { extent, node }: Required<Pick<WriteOptions, 'extent'>> & Pick<WriteOptions, 'node'>,
 ): Promise<Written> {
   const tables = await archiveTables(tx, extent)
   const schema = await schemaVersion(tx)
   const sha256 = createHash('sha256')
-  const header = headerFrame({ version: VERSION, schema, tables, ...(await nowOn(tx)) })
+  const absent = node === undefined ? undefined : await absentFrom(tx, node)
+  const header = headerFrame({ version: VERSION, schema, tables, ...(await nowOn(tx)), node, absent })
   sha256.update(header)
   await file.writeFile(header)
   const rows: Record<string, number> = {}
@@ -139,7 +149,17 @@ async function writeRows(
   await pipeline(textOf(client, tables, rows), zstd, writerOf(file, sha256), { signal: stop })
   const trailer = { rows, sequences: await sequencesOf(tx, tables), sha256: sha256.digest('hex') }
   await file.writeFile(trailerFrame(trailer))
-  return { ...trailer, schema, size: (await file.stat()).size }
+  return { ...trailer, schema, absent, size: (await file.stat()).size }
+}
+
+/** The other nodes that have files of pages. */
+async function absentFrom(tx: Database, node: string): Promise<Header['absent']> {
+  if (!(await hasOtherNodes({ db: tx, dataDirId: node }))) return []
+  const { rows } = await sql<{ node: string; pages: number }>`
+    select home_node as node, count(*)::integer as pages from snapshot
+    where home_node <> ${node} group by home_node`.execute(tx)
+  const counted = await pagesOn(tx, new Map(rows.map((row) => [row.node, row.pages])))
+  return counted.map(({ id, name, pages }) => ({ id, name, pages }))
 }
 
 async function* textOf(

@@ -56,8 +56,14 @@ export interface Listing<Row extends { readonly id: string }> extends Model {
 }
 
 export type ListedCrawl = CrawlRow & { readonly pages: number; readonly sealed: number; readonly counts: PageCounts }
-export type ListedSnapshot = SnapshotRow & { readonly tags: readonly string[] }
-export type ListedResult = Selectable<ArchiveResultTable> & { readonly url: string }
+export type ListedSnapshot = SnapshotRow & { readonly tags: readonly string[] } & Placed
+export type ListedResult = Selectable<ArchiveResultTable> & { readonly url: string } & Placed
+
+/** What is looked up of rows that are shown. */
+interface Placed {
+  /** The name of the other node that has its files; none: they are here. */
+  readonly on_node?: string
+}
 
 /** Where a plugin succeeded, newest page first: for one page they are found by the index of its plugins. */
 const succeeded = (plugin: string): Lookup => ({
@@ -129,7 +135,7 @@ export const CRAWLS: Listing<ListedCrawl> = {
       ),
     tags: (tag) => ofCrawl((row) => sql`${tag} = any(${of(row, 'tags')})`),
   },
-  record: crawlRecord,
+  record: (row) => ({ ...crawlRecord(row), home_node: row.home_node }),
 }
 
 const pages = { table: 'snapshot' } as const
@@ -169,7 +175,7 @@ export const SNAPSHOTS: Listing<ListedSnapshot> = {
       lookup({ ...results, id: 'snapshot_id', next: 'status', isOfPage: true }, { plugin: sql`${plugin}` }),
     made: succeeded,
   },
-  record: snapshotRecord,
+  record: (row) => ({ ...snapshotRecord(row), home_node: row.home_node }),
 }
 
 /** Statuses with an index by page (migration 0035). */
@@ -193,7 +199,7 @@ export const RESULTS: Listing<ListedResult> = {
     ...SNAPSHOTS.means,
     status: (status) => lookup({ ...results, id: 'snapshot_id', next: 'id' }, { status: sql`${status}` }),
   },
-  record: resultRecord,
+  record: (row) => ({ ...resultRecord(row), node_id: row.node_id }),
 }
 
 /** The rows with these ids, in the order of the ids; missing ones are left out. */

@@ -1,5 +1,6 @@
 import { latestCrawls } from '../../db/crawl-summaries.ts'
 import type { Home } from '../../db/home.ts'
+import { otherNodes } from '../../db/nodes.ts'
 import type { WorkStatus } from '../../db/tables.ts'
 import type { NamedCrawl } from './crawl-name.ts'
 import type { Kept } from './snapshot.ts'
@@ -20,6 +21,8 @@ export interface ArchiveCrawl extends NamedCrawl, Kept {
   readonly sealed: number
   readonly partial: number
   readonly failed: number
+  /** The name of the other node that has its page on disk; '': that is here. */
+  readonly node: string
 }
 
 /** What the index of the archive contains. */
@@ -30,7 +33,9 @@ export interface ArchiveIndex {
 }
 
 /** What the page of the archive shows. */
-export async function readArchivePage({ db }: Pick<Home, 'db'>, index: ArchiveIndex): Promise<ArchivePage> {
-  const { crawls, totals } = await latestCrawls(db)
+export async function readArchivePage(home: Pick<Home, 'db' | 'dataDirId'>, index: ArchiveIndex): Promise<ArchivePage> {
+  const { crawls: latest, totals } = await latestCrawls(home.db)
+  const nodeOf = await otherNodes(home, latest)
+  const crawls = latest.map((crawl) => ({ ...crawl, node: nodeOf(crawl) }))
   return { crawls, totalCrawls: totals.crawls, totalBytes: totals.bytes, index }
 }

@@ -8,18 +8,20 @@ import type { IndexEntry } from './index-entry.ts'
 const TEXT_CHARS = 300
 
 /**
- * What a list of pages shows of one page, and searches in it.
+ * What a list of pages shows of one page, and searches in it; without what is on the disk of another node.
  * @param number its number in the index
  */
 export function entryOf(
   dataDir: string,
   number: number,
   crawlId: string,
-  { meanings, ...page }: ListedPage & { readonly meanings: Meanings },
+  { meanings, node, ...page }: ListedPage & Pick<IndexEntry, 'node'> & { readonly meanings: Meanings },
 ): IndexEntry {
   const pictureOf = (plugin: string) => {
     const isPicture = (path: string) => /\.(png|jpe?g|webp|gif|ico|svg|avif)$/i.test(path)
-    const pictures = page.pictures.filter((path) => path.startsWith(`${plugin}/`) && isPicture(path))
+    const pictures = (node === '' ? page.pictures : []).filter(
+      (path) => path.startsWith(`${plugin}/`) && isPicture(path),
+    )
     return pictures.find((path) => path.startsWith(`${plugin}/thumbnail.`)) ?? pictures[0] ?? ''
   }
   return {
@@ -36,7 +38,8 @@ export function entryOf(
     size: page.output_size,
     url: page.url,
     title: page.title,
-    text: beginningOf(join(dataDir, page.output_dir), meanings),
+    text: node === '' ? beginningOf(join(dataDir, page.output_dir), meanings) : '',
+    node,
   }
 }
 

@@ -17,4 +17,6 @@ export interface IndexEntry {
   readonly title: string | null
   /** The beginning of its text. */
   readonly text: string
+  /** The name of the other node that has its files; '': they are here. */
+  readonly node: string
 }

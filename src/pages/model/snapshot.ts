@@ -7,6 +7,7 @@ import { hasCopies } from '../../db/archived-pages.ts'
 import { folderOfCrawl } from '../../db/crawls.ts'
 import type { Home } from '../../db/home.ts'
 import { meaningsIn } from '../../db/meanings.ts'
+import { isAway } from '../../db/nodes.ts'
 import { type ResultOfPage, resultsOfPage } from '../../db/results.ts'
 import { type SnapshotRow, snapshotById, tagsOfPage } from '../../db/snapshots.ts'
 import type { Outcome, OutputFile, ResultStatus } from '../../db/tables.ts'
@@ -92,12 +93,17 @@ export async function snapshotRows(
   }
 }
 
-/** The content of a snapshot's page, from its rows and its logs. Throws when a row of an older program is invalid. */
-export function snapshotPageOf({ dataDir }: Pick<Home, 'dataDir'>, rows: SnapshotRows): SnapshotPage {
-  const { snapshot, results } = rows
-  const dir = join(dataDir, snapshot.output_dir)
-  const logs = logsIn(dir)
-  const hosted = readRowLog(join(dir, HOSTED_LOG))
+/**
+ * The content of a snapshot's page, from its rows and its logs, without files that are on another node. Throws when a
+ * row of an older program is invalid.
+ */
+export function snapshotPageOf(home: Pick<Home, 'dataDir' | 'dataDirId'>, rows: SnapshotRows): SnapshotPage {
+  const { snapshot } = rows
+  const dir = join(home.dataDir, snapshot.output_dir)
+  const isHere = !isAway(snapshot.home_node, home)
+  const results = isHere ? rows.results : rows.results.map((row) => ({ ...row, output_files: {} }))
+  const logs = isHere ? logsIn(dir) : new Set<string>()
+  const hosted = isHere ? readRowLog(join(dir, HOSTED_LOG)) : new Map<string, LoggedEnd>()
   return {
     id: snapshot.id,
     folder: snapshot.output_dir,

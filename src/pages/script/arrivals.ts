@@ -1,5 +1,5 @@
-/** A copy of the same URL: when it was made, its outcome, and its path. */
-export type Copy = readonly [at: string, outcome: string, path: string]
+/** A copy of the same URL: when it was made, its outcome, its path, and the other node that has it, if any. */
+export type Copy = readonly [at: string, outcome: string, path: string, node?: string]
 
 declare global {
   interface Window {

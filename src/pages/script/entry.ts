@@ -11,6 +11,7 @@ export class Entry implements LineHead {
   readonly #line: string
   #words: string | undefined
   #host: string | undefined
+  #node = ''
 
   constructor(line: string) {
     const { number, seconds, outcome, crawl, tags } = headOf(line)
@@ -38,9 +39,15 @@ export class Entry implements LineHead {
   /** The text to search, in lower case. */
   get words(): string {
     if (this.#words === undefined) {
-      const { url, title, text } = this.rest
+      const { url, title, text, node } = this.rest
+      this.#node = node
       this.#words = `${title} ${url} ${this.tags.join(' ')} ${text}`.toLowerCase()
     }
     return this.#words
+  }
+
+  /** After it was searched: the other node that has its text, which was not; '': it was. */
+  get unread(): string {
+    return this.#node
   }
 }

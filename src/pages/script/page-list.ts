@@ -170,7 +170,7 @@ export class PageList {
     this.#search.run(this.#entries, filters, (found, isOver) => this.#show(found, filters, isOver))
   }
 
-  #show({ entries, counts }: Found, filters: Filters, isOver: boolean): void {
+  #show({ entries, counts, unread }: Found, filters: Filters, isOver: boolean): void {
     const { outcome, terms, thumbs } = filters
     this.#shown = outcome === '' ? entries : entries.filter((entry) => entry.outcome === outcome)
     for (const label of this.#controls.form.querySelectorAll('.outcomes label')) {
@@ -179,7 +179,10 @@ export class PageList {
     }
     // If the power failed, the latest pages are missing until the crawl goes on.
     const isAll = isOver && this.#isComplete && this.#entries.length >= this.#data.total
-    this.#found.textContent = this.#foundText(isAll ? '' : ' so far')
+    const lacks = terms.length === 0 ? [] : [...unread]
+    this.#found.textContent =
+      this.#foundText(isAll ? '' : ' so far') +
+      lacks.map(([node, pages]) => ` · without the text of ${number(pages)} on node ${node}`).join('')
     this.#painter.show(this.#shown, terms, thumbs)
     if (this.#scrollTo === undefined || !this.#isComplete) return
     scrollTo(0, this.#scrollTo)

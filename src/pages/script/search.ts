@@ -14,6 +14,8 @@ export type Counts = Record<Outcome | '', number>
 export interface Found {
   readonly entries: readonly Entry[]
   readonly counts: Readonly<Counts>
+  /** How many pages have their text on other nodes, by the names of these: it was not searched. */
+  readonly unread: ReadonlyMap<string, number>
 }
 
 /** A completed search. */
@@ -48,6 +50,7 @@ export class Search {
     const source = isWithin ? last.entries : all
     const counts: Counts = { '': 0, archived: 0, partial: 0, failed: 0 }
     const entries: Entry[] = []
+    const unread = new Map(isWithin ? last.unread : [])
     let at = 0
     let nextShow = 0
     const slice = () => {
@@ -55,7 +58,9 @@ export class Search {
       const until = performance.now() + SLICE_MS
       do {
         for (const entry of source.slice(at, at + AT_ONCE)) {
-          if (!matches(entry, filters)) continue
+          const isMatch = matches(entry, filters)
+          if (!isWithin && entry.unread !== '') unread.set(entry.unread, (unread.get(entry.unread) ?? 0) + 1)
+          if (!isMatch) continue
           entries.push(entry)
           counts[''] += 1
           if (entry.outcome !== '') counts[entry.outcome] += 1
@@ -63,9 +68,9 @@ export class Search {
         at += AT_ONCE
       } while (at < source.length && performance.now() < until)
       const isOver = at >= source.length
-      if (isOver) this.#last = { key, entries, counts, terms, beside }
+      if (isOver) this.#last = { key, entries, counts, unread, terms, beside }
       if (isOver || performance.now() > nextShow) {
-        show({ entries, counts }, isOver)
+        show({ entries, counts, unread }, isOver)
         nextShow = performance.now() + SHOW_MS
       }
       if (!isOver) setTimeout(slice)

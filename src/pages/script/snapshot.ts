@@ -84,11 +84,12 @@ function showCopies(): void {
   if (all.length < 2) return
   const top = hrefOf(need('.crumbs a')).replace(/\/index\.html$/, '')
   const days = Map.groupBy(all, ([at]) => at.slice(0, 10))
-  const chip = ([at, outcome, path]: Copy) => {
+  const chip = ([at, outcome, path, node]: Copy) => {
     // By its id alone: the address may have been typed in any code.
     const isHere = location.pathname.includes(path.slice(path.lastIndexOf('/')))
     const isAmongSeveral = (days.get(at.slice(0, 10)) ?? []).length > 1
     const text = isAmongSeveral ? minuteOf(new Date(at)) : dayOf(new Date(at))
+    if (node !== undefined && !isHere) return make('span', { class: outcome, title: `on node ${node}` }, text)
     const href = `${top}/${toHref(path)}/index.html`
     const where = isHere ? { 'aria-current': 'true' } : { href }
     return make(isHere ? 'b' : 'a', { class: outcome, ...where, title: outcome }, text)

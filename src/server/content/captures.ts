@@ -1,5 +1,6 @@
 import { leadsOut } from '../../base/leads-out.ts'
 import type { Home } from '../../db/home.ts'
+import { isAway } from '../../db/nodes.ts'
 import { filesOfPage } from '../../db/recorded-files.ts'
 import type { NamedFile, NamedFiles } from './named-files.ts'
 
@@ -25,11 +26,11 @@ interface Known {
 
 /** Captures by their ids, each remembered for a moment. */
 export class Captures {
-  readonly #home: Pick<Home, 'db'>
+  readonly #home: Pick<Home, 'db' | 'dataDirId'>
   /** The most recently used one comes last. */
   readonly #known = new Map<string, Known>()
 
-  constructor(home: Pick<Home, 'db'>) {
+  constructor(home: Pick<Home, 'db' | 'dataDirId'>) {
     this.#home = home
   }
 
@@ -68,7 +69,8 @@ export class Captures {
     const rows = await filesOfPage(this.#home.db, id)
     const [first] = rows
     if (first === undefined) return undefined
-    const { url, output_dir: folder } = first
+    const { url, output_dir: folder, home_node: node } = first
+    if (isAway(node, this.#home)) return undefined // A folder here is an older one.
     // The rows of a foreign backup may name any folder.
     if (leadsOut(folder) || !folder.startsWith('archive/')) return undefined
     const files = new Map<string, NamedFile>()

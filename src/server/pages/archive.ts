@@ -38,7 +38,7 @@ ${
   crawls.length === 0 || isNarrowed
     ? ''
     : html`<section class="crawls" id="crawls" data-live aria-label="The latest crawls">
-<ul>${crawls.map((crawl) => crawlCard(crawl, place))}</ul>
+<ul>${crawls.map((crawl) => crawlCard({ ...crawl, node: '' }, place))}</ul>
 ${more > 0 ? html`<p class="more"><a href="/crawls">${many(more, 'more crawl')}</a></p>` : ''}
 </section>`
 }

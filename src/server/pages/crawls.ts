@@ -57,6 +57,7 @@ function cardOf(row: ListedCrawl): ArchiveCrawl {
   const { pages, sealed, counts } = row
   return {
     ...{ id, folder, label, urlsTotal, status, createdAt, pages, sealed },
+    node: '', // A server has a page of each.
     urls: urls.split('\n', URLS_NAMED),
     firstTitle: null,
     partial: counts.partial,

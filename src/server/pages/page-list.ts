@@ -102,7 +102,7 @@ ${
   part.entries.length === 0
     ? ''
     : html`<ol class="list plain${isGrid ? ' thumbs' : ''}" aria-label="Pages, newest first">
-${part.entries.map((entry) => html`${written(draw({ ...entry, links, terms }))}\n`)}</ol>`
+${part.entries.map((entry) => html`${written(draw({ ...entry, links, terms, isServed: true }))}\n`)}</ol>`
 }
 ${pager(asked, part)}
 </div>`

@@ -1,7 +1,8 @@
 import { copiesOfUrl, type PageCopy } from '../../db/archived-pages.ts'
 import { byIndex } from '../../db/lists/by-index.ts'
+import { isAway, type NamedNode, namedNodes } from '../../db/nodes.ts'
 import { type PageInWork, pagesInWork } from '../../db/pages-in-work.ts'
-import { countResults, firstResultsOfPage, type Maker, makersOfPage } from '../../db/results.ts'
+import { countResults, firstResultsOfPage } from '../../db/results.ts'
 import { type SnapshotRow, snapshotById } from '../../db/snapshots.ts'
 import { type SnapshotPage, snapshotPageOf, snapshotRows } from '../../pages/model/snapshot.ts'
 import type { Web } from '../web.ts'
@@ -23,8 +24,8 @@ export interface ReadSnapshot {
   readonly copies: readonly PageCopy[]
   /** Its current work. */
   readonly work: PageInWork | undefined
-  /** The data dirs where its files were made. */
-  readonly makers: readonly Maker[]
+  /** The other node that has its files; undefined: they are here. */
+  readonly away: NamedNode | undefined
 }
 
 /** Reads a page and its surroundings in one transaction. Undefined: it was deleted. */
@@ -47,7 +48,7 @@ export async function readSnapshot(web: Web, id: string): Promise<ReadSnapshot |
         row.status === 'started'
           ? (await pagesInWork(db, row.crawl_id)).find((one) => one.snapshot_id === id)
           : undefined,
-      makers: await makersOfPage(db, id),
+      away: isAway(row.home_node, home) ? (await namedNodes(db, [row.home_node])).get(row.home_node) : undefined,
     }
   })
 }

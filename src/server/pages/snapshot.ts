@@ -4,6 +4,7 @@ import { PUBLISHED } from '../../app/replay/published.ts'
 import { leadsOut } from '../../base/leads-out.ts'
 import { many, number, sizeText } from '../../base/words.ts'
 import type { Home } from '../../db/home.ts'
+import type { NamedNode } from '../../db/nodes.ts'
 import { foreign, type Html, html } from '../../pages/html.ts'
 import { time } from '../../pages/layout.ts'
 import { bestOf, type Output } from '../../pages/model/outputs.ts'
@@ -42,7 +43,7 @@ export function routeSnapshot(app: App, web: Web): void {
     const around = {
       chosen,
       dates: datesNav(all, id),
-      notice: html`${standing(read)}${gone.length > 0 ? lost(home, read, gone) : ''}`,
+      notice: html`${standing(read)}${read.away ? onNode(read.away) : gone.length > 0 ? lost(home, read, gone) : ''}`,
       caption: caption(shown, chosen, (path) => place.file(path), {
         choice: place.choice!,
         replay: replayLine(web, c.get('session'), snapshot),
@@ -73,28 +74,26 @@ function standing({ row, snapshot, work }: ReadSnapshot): Html {
 }
 
 /** Why files in rows are not here. */
-function lost(home: Home, { snapshot, makers }: ReadSnapshot, gone: readonly Output[]): Html {
-  const elsewhere = makers.filter(({ data_dir_id: id }) => id !== home.dataDirId)
+function lost(home: Home, { snapshot }: ReadSnapshot, gone: readonly Output[]): Html {
   const isFolder = !existsSync(join(home.dataDir, snapshot.folder))
   const names = gone.slice(0, 5).map(({ path }) => path)
   const rest = gone.length > names.length ? ` and ${gone.length - names.length} more` : ''
   const few = gone.length === 1 ? 'A copy of it is gone' : `${gone.length} copies of it are gone`
   const what = isFolder ? 'Its files are not here' : few
-  const where =
-    elsewhere.length > 0
-      ? html`They are on ${elsewhere.map(
-          ({ hostname, machine_id: machine }, at) =>
-            html`${at > 0 ? ', ' : ''}${
-              machine === home.machineId
-                ? html`this machine, in another data dir`
-                : html`the machine <b>${hostname}</b>`
-            }`,
-        )}.`
-      : html`<code>archivebox-ts verify</code> reports what else is missing.`
   return html`<p class="cause failed" role="status"><b>${what}${
     isFolder ? html`: <code>${snapshot.folder}</code>` : html`: ${foreign(names.join(', ') + rest)}`
   }</b>
-<span>${where}</span></p>
+<span><code>archivebox-ts verify</code> reports what else is missing.</span></p>
+`
+}
+
+/** Where its files are, if not here. */
+function onNode({ name, data_dir: dataDir, state }: NamedNode): Html {
+  const isThere = state === 'active' || state === 'draining'
+  return html`<p class="cause ${isThere ? 'open' : 'failed'}" role="status"><b>Its files are on node ${foreign(name)}${
+    dataDir && html`: <code>${dataDir}</code>`
+  }</b>
+<span>${isThere ? 'A server there shows them.' : `That node is ${state}.`}</span></p>
 `
 }
 

@@ -14,7 +14,7 @@ export async function adoptCrawls(home: Home, collection: Collection): Promise<M
     const list = urls.list()
     const key = `crawl ${first?.crawl || `of ${first?.id}`}`
     if (first && list)
-      ids.set(first.crawl, await adoptCrawl(home.db, { key, at: first.bookmarkedAt, label: collection.label, list }))
+      ids.set(first.crawl, await adoptCrawl(home, { key, at: first.bookmarkedAt, label: collection.label, list }))
     urls.close()
     urls = new UrlListBuilder()
   }
@@ -42,11 +42,11 @@ function hasFiles(collection: Collection, snapshot: SourceSnapshot): boolean {
 
 /** Adds a page to its crawl; another page of the same URL gets a separate crawl. @returns the crawl */
 export async function adoptInto(home: Home, { label }: Collection, page: AdoptedPage): Promise<string> {
-  if (await adoptPage(home.db, page)) return page.crawlId
+  if (await adoptPage(home, page)) return page.crawlId
   const urls = new UrlListBuilder()
   urls.add(page.url)
   const crawl = { key: `copy ${page.id}`, at: page.bookmarkedAt, label, list: urls.list()! }
-  const crawlId = await adoptCrawl(home.db, crawl)
-  if (!(await adoptPage(home.db, { ...page, crawlId }))) throw new Error('another crawl has a page with its id')
+  const crawlId = await adoptCrawl(home, crawl)
+  if (!(await adoptPage(home, { ...page, crawlId }))) throw new Error('another crawl has a page with its id')
   return crawlId
 }

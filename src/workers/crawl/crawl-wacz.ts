@@ -7,6 +7,7 @@ import { flush } from '../../base/flush.ts'
 import type { CrawlRow } from '../../db/crawls.ts'
 import { eachListed } from '../../db/lists/each-listed.ts'
 import { SNAPSHOTS } from '../../db/lists/listings.ts'
+import { pagesOn } from '../../db/nodes.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { selectHooks } from '../../hooks/discover.ts'
 import { WaczPages } from '../../pages/wacz.ts'
@@ -35,7 +36,7 @@ export async function writeCrawlWacz(
   const most = readSetting('CRAWL_WACZ_MAX_SIZE', texts)
   const folder = join(home.dataDir, crawl.output_dir, PLUGIN)
   const part = join(folder, `.${processId}.part`)
-  const pages = new WaczPages(home.dataDir)
+  const pages = new WaczPages(home)
   try {
     await eachListed(home.db, SNAPSHOTS, { filters: { crawlId: crawl.id } }, (some) => {
       for (const page of some) if (pages.size <= most) pages.add(page)
@@ -57,8 +58,8 @@ export async function writeCrawlWacz(
       createWriteStream(part, { flags: 'wx', signal: abort }),
       crawl.label || crawl.urls.split('\n')[0]!,
     )
-    if (pages.elsewhere > 0)
-      log.warn(`crawl ${crawl.id}: ${NAME} lacks ${pages.elsewhere} pages, which are not on this machine`)
+    for (const { name, pages: lacking } of await pagesOn(home.db, pages.away))
+      log.warn(`crawl ${crawl.id}: ${NAME} lacks ${lacking} pages, whose files are on node ${name}`)
     await flush([part])
     renameSync(part, join(folder, NAME))
     // A deletion removes the files of its page first, and then this one: whichever comes second sees the other.

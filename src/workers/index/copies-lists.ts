@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { codeOf } from '../../base/errors.ts'
 import { copiesOfUrl } from '../../db/archived-pages.ts'
 import type { Home } from '../../db/home.ts'
+import { otherNodes } from '../../db/nodes.ts'
 import { copiesFile, copiesText, listedCopies } from '../../pages/copies.ts'
 import { publishFile } from './publish-file.ts'
 
@@ -24,14 +25,19 @@ export async function writeCopies(home: Home, urls: readonly string[], rewrite: 
     const before = listedCopies(await readFile(list, 'utf8').catch(() => ''))
     // The only copy in a list needs no link: it is checked when there is another.
     const linked = new Set(before.length < 2 ? [] : before)
-    for (const copy of copies.length < 2 ? [] : copies.filter(({ output_dir }) => !linked.has(output_dir)))
+    const nodeOf = await otherNodes(home, copies)
+    const unlinked = copies.filter((copy) => !linked.has(copy.output_dir) && nodeOf(copy) === '')
+    for (const copy of copies.length < 2 ? [] : unlinked)
       await ofOnePage(async () => {
         if (await lacks(join(home.dataDir, copy.output_dir, 'index.html'), file)) await rewrite(copy.id)
       })
     await publishFile(
       list,
       copiesText(
-        copies.map(({ sealed_at, outcome, output_dir }) => ({ sealedAt: sealed_at, outcome, path: output_dir })),
+        copies.map((copy) => ({
+          ...{ sealedAt: copy.sealed_at, outcome: copy.outcome, path: copy.output_dir },
+          node: nodeOf(copy),
+        })),
       ),
     )
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { isMachineTrouble, messageOf } from '../../base/errors.ts'
 import type { CrawlRow } from '../../db/crawls.ts'
 import type { Home } from '../../db/home.ts'
+import { isAway } from '../../db/nodes.ts'
 import { resultRecord, snapshotRecord } from '../../db/records.ts'
 import { snapshotById } from '../../db/snapshots.ts'
 import { withoutIndex } from '../../machines/verdict.ts'
@@ -21,8 +22,9 @@ import { publishFile, publishFiles } from './publish-file.ts'
 
 /**
  * Writes index.html and index.jsonl of a snapshot that is sealed or about to be, or only listed. A page that cannot be
- * rendered affects nothing else: it gets a plain index that says so. Writes nothing for a deleted snapshot. Throws
- * errors that are not the page's fault: trouble of the machine, or of the database.
+ * rendered affects nothing else: it gets a plain index that says so. Writes nothing for a snapshot that was deleted, or
+ * has its files on another node. Throws errors that are not the page's fault: trouble of the machine, or of the
+ * database.
  * @param known is not read from the database
  * @returns why its index is a plain one, in one line; undefined: it is not
  */
@@ -32,7 +34,7 @@ export async function writeSnapshotPages(
   known: Partial<SnapshotRows> = {},
 ): Promise<string | undefined> {
   const rows = await snapshotRows(home, id, known)
-  if (rows === undefined) return undefined
+  if (rows === undefined || isAway(rows.snapshot.home_node, home)) return undefined
   const { snapshot, results, tags } = rows
   const dir = join(home.dataDir, snapshot.output_dir)
   await writeAssets(home)

@@ -52,6 +52,7 @@ describe('result list', () => {
       end_ts: expect.stringMatching(/^\d{4}-/),
       attempt: 1,
       process_id: expect.any(String),
+      node_id: expect.any(String),
     })
     const created = await home.query<{ id: string }>('select id from archive_result order by id desc')
     expect(all.map(({ id }) => id)).toEqual(created.map(({ id }) => id))

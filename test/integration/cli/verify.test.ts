@@ -14,6 +14,7 @@ import type { Worker } from 'node:worker_threads'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { findProblems, type Progress } from '../../../src/app/verify/find-problems.ts'
 import { mend } from '../../../src/app/verify/mend.ts'
+import { knownDataDirId } from '../../../src/base/data-dir-id.ts'
 import { openDatabase } from '../../../src/db/database.ts'
 import type { Home } from '../../../src/db/home.ts'
 import { type Page, pagesOf } from '../../support/archive.ts'
@@ -173,7 +174,7 @@ describe('verify', () => {
 
     const db = openDatabase(home.databaseUrl, { name: 'the test' })
     try {
-      const here = { db, dataDir: home.dataDir } as Home
+      const here = { db, dataDir: home.dataDir, dataDirId: knownDataDirId(home.dataDir) } as Home
       const known = { problem: 'unknown' as const, path: first.output_dir, detail: 'its row came late' }
       expect(await mend(here, { found: [known], pages: 2 })).toEqual(new Set())
       expect(existsSync(inside(first, 'index.html'))).toBe(true)
@@ -212,7 +213,7 @@ describe('verify', () => {
     const started = (worker: Worker) => ends.push(once(worker, 'exit'))
     process.on('worker', started)
     try {
-      const here = { db, dataDir: home.dataDir } as Home
+      const here = { db, dataDir: home.dataDir, dataDirId: knownDataDirId(home.dataDir) } as Home
       const told: Progress[] = []
       for await (const { path } of findProblems(here, {}, { tell: (each) => told.push(each) })) {
         expect(path).toBe(`${first.output_dir}/html/output.html`)

@@ -90,7 +90,9 @@ describe('a backup of an archive at work', () => {
     expect(code, stderr).toBe(0)
 
     for (const table of STABLE) {
-      const rows = `select to_jsonb(t) as row from ${table} t order by to_jsonb(t)::text`
+      // The files came along: they are on another node.
+      const row = "to_jsonb(t) - '{node_id,home_node}'::text[]"
+      const rows = `select ${row} as row from ${table} t order by (${row})::text`
       expect(await there.query(rows), table).toEqual(await source.query(rows))
     }
     const pages = `select id, crawl_id, url, title, depth, status, outcome, output_dir, output_size, created_at

@@ -2,6 +2,7 @@
 // after a whole one.
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
+import { uuidv7 } from '../../../src/base/ids.ts'
 import { UrlList } from '../../../src/base/url-list.ts'
 import { type Database, openDatabase } from '../../../src/db/database.ts'
 import { addCrawlWithPages, addPages } from '../../../src/machines/add-pages.ts'
@@ -55,7 +56,9 @@ it('adds and retries again after a collision, and each once', async () => {
     expect(await collidingOn(home, db, 'snapshot', () => addCrawlWithPages(db, newCrawl()))).toHaveLength(1)
     expect(await made(list().first.urls)).toBe('2')
     await home.query(`update crawl set status = 'sealed', retry_at = null where id = $1`, [crawl])
-    expect(await collidingOn(home, db, 'crawl', () => retry(db, { crawls: [crawl] }))).toMatchObject({
+    expect(
+      await collidingOn(home, db, 'crawl', () => retry({ db, dataDirId: uuidv7() }, { crawls: [crawl] })),
+    ).toMatchObject({
       crawls: [crawl],
     })
   } finally {

@@ -48,7 +48,7 @@ describe('whether a move took effect whose answer was lost', () => {
   it('is not mistaken for a later move, not even of the same owner', async () => {
     const { queue, claim, owner } = await start()
     await queue.move(claim, 'seal', owner.processId)
-    await retry(db, { crawls: [claim.id] })
+    await retry(owner.home, { crawls: [claim.id] })
     expect(await queue.hasMoved(claim, 'sealed')).toBe(false)
     const again = (await queue.next()) as CrawlClaim<'queued'>
     await queue.move(again, 'seal', owner.processId)

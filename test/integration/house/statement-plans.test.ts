@@ -88,7 +88,7 @@ import * as queues from '../../../src/machines/queues.ts'
 import { reconcileSchedules } from '../../../src/machines/reconcile-schedules.ts'
 import { requeue } from '../../../src/machines/requeue.ts'
 import * as hookResults from '../../../src/machines/results.ts'
-import { retry } from '../../../src/machines/retry.ts'
+import { onLostNodes, retry } from '../../../src/machines/retry.ts'
 import * as scheduled from '../../../src/machines/scheduled-crawls.ts'
 import { isWithin, openCrawls } from '../../../src/machines/scope.ts'
 import { startAtOnce } from '../../../src/machines/start-crawl.ts'
@@ -316,6 +316,11 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/node-pages.ts forgetFiles': () => nodePages.forgetFiles(db, other, [other], 'gone'),
   'db/node-pages.ts adoptJobs': () => nodePages.adoptJobs(home, other),
   'db/node-pages.ts deleteNode': () => nodePages.deleteNode(db, other),
+  'db/nodes.ts hasOtherNodes': () => nodes.hasOtherNodes(home),
+  'db/nodes.ts isAway': () => Promise.resolve(), // Sends none.
+  'db/nodes.ts namedNodes': () => nodes.namedNodes(db, [other]),
+  'db/nodes.ts otherNodes': () => nodes.otherNodes(home, [{ home_node: other }]),
+  'db/nodes.ts pagesOn': () => nodes.pagesOn(db, new Map([[other, 1]])),
   'db/runners.ts requestHandoff': () => runners.requestHandoff(home, worker, [other], [], 1),
   'db/runners.ts seenLead': () => runners.seenLead(db, home.dataDirId, { guid: other, hostname: 'here' }),
   'db/runners.ts isHandoffRequested': () => runners.isHandoffRequested(home, other),
@@ -459,8 +464,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
         ['y', undefined],
       ]),
     ),
-  'db/backups.ts beginBackup': () =>
-    backups.beginBackup(home, { id: worker, processId: worker, file: 'x' }),
+  'db/backups.ts beginBackup': () => backups.beginBackup(home, { id: worker, processId: worker, file: 'x' }),
   'db/backups.ts beginDueBackup': () =>
     backups.beginDueBackup(home, { id: uuidv7(), processId: worker, file: 'x' }, null),
   'db/backups.ts endBackup': () => backups.endBackup(db, { id: worker, size: 1, sha256: 'x', checked: 'read' }),
@@ -477,7 +481,6 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/recorded-files.ts filesOfPage': () => recorded.filesOfPage(db, other),
   'db/results.ts firstResultsOfPage': () => results.firstResultsOfPage(db, other, 10),
   'db/results.ts countResults': () => results.countResults(db, other, 10),
-  'db/results.ts makersOfPage': () => results.makersOfPage(db, other),
   'db/schedules.ts insertSchedule': async () => {
     const crawl = { maxDepth: 0, maxUrls: 0, maxSize: 0, tags: [], label: '', config: {} }
     const daily = { every: 'day', cron: '0 0 * * *', timezone: 'UTC', urls: ['https://example.com/'], crawl }
@@ -616,11 +619,11 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/results.ts latestResults': () => results.latestResults(db, [other]),
   'db/snapshots.ts lockUnjudged': () => inTransaction((tx) => snapshots.lockUnjudged(tx, 100)),
   'machines/adopt.ts adoptCrawl': () =>
-    adopt.adoptCrawl(db, { key: 'a', at: new Date(), label: '', list: newCrawl().list }),
+    adopt.adoptCrawl(home, { key: 'a', at: new Date(), label: '', list: newCrawl().list }),
   'machines/adopt.ts adoptedAmong': () => adopt.adoptedAmong(db, [other]),
   'machines/adopt.ts adoptPage': async () => {
     const [at, list] = [new Date(), newCrawl().list]
-    const crawlId = await adopt.adoptCrawl(db, { key: 'b', at, label: '', list })
+    const crawlId = await adopt.adoptCrawl(home, { key: 'b', at, label: '', list })
     const result = {
       plugin: 'dom',
       hook_name: 'dom',
@@ -629,7 +632,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
       output_str: '',
       files: {},
     } as const
-    await adopt.adoptPage(db, {
+    await adopt.adoptPage(home, {
       ...{ id: uuidv7(), crawlId, url: 'https://example.com/', title: null, depth: 0, tags: ['a'], notes: null },
       ...{
         bookmarkedAt: at,
@@ -645,9 +648,10 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/add-pages.ts addPages': () => addPages(db, other, newCrawl().list, ['news']),
   'machines/add-pages.ts addPausedPages': () => addPausedPages(db, newCrawl('https://example.com/d')),
   'machines/add-pages.ts addCrawlWithPages': () => addCrawlWithPages(db, newCrawl('https://example.com/c')),
-  'machines/retry.ts retry': () => retry(db, { crawls: [other], snapshots: [other], results: [other] }),
+  'machines/retry.ts onLostNodes': () => onLostNodes(db, new Map([[other, other]])),
+  'machines/retry.ts retry': () => retry(home, { crawls: [other], snapshots: [other], results: [other] }),
   'machines/retry.ts lockCrawlsAbove': () => Promise.resolve(), // Above.
-  'machines/requeue.ts requeue': () => requeue(db, { crawls: [other], snapshots: [other], results: [other] }),
+  'machines/requeue.ts requeue': () => requeue(home, { crawls: [other], snapshots: [other], results: [other] }),
   'machines/deletion.ts deleteResult': async () => {
     const [page] = await addCrawlWithPages(db, newCrawl())
     const results = ['a', 'b'].map((name) => ({ id: uuidv7(), name }))
@@ -686,10 +690,14 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/judge.ts judgeResults': () => Promise.resolve(), // Sends none.
   'machines/judge.ts recordVerdicts': () =>
     recordVerdicts(db, new Map([[other, { outcome: 'failed', cause: 'none', http_status: null }]])),
-  'db/recorded-files.ts recordedPages': () => recorded.recordedPages(db, new Meanings([]), other, 10),
-  'db/recorded-files.ts recordedPage': () => recorded.recordedPage(db, new Meanings([]), other),
+  'db/recorded-files.ts recordedPages': () => recorded.recordedPages(home, new Meanings([]), other, 10),
+  'db/recorded-files.ts recordedPage': () => recorded.recordedPage(home, new Meanings([]), other),
   'db/recorded-files.ts writtenSince': () => recorded.writtenSince(db, other, 'hashes'),
   'db/recorded-files.ts withoutRow': () => recorded.withoutRow(db, 'snapshot', [other]),
+  'db/recorded-files.ts pagesAway': async () => {
+    await recorded.pagesAway(home, [other])
+    await recorded.pagesAway(home, [other], 'locked')
+  },
   'db/process-rows.ts endedAmong': () => rows.endedAmong(home, [other]),
   'db/history.ts deleteEndedProcesses': () => deleteEndedProcesses(db, 30, 10),
   'db/history.ts deleteOldTransitions': () => deleteOldTransitions(db, 30, 10),

@@ -283,26 +283,22 @@ describe('a page', () => {
     expect(await words(made.paused)).toContain(`archivebox-ts snapshot resume ${made.paused}`)
   })
 
-  it('says that its files are gone, or on which machine they are', async () => {
+  it('says that its files are gone, or on which node they are', async () => {
     const { id, dir } = await makeCapture(home, { 'singlefile/singlefile.html': 'x', 'title/title.txt': 'y' })
     rmSync(join(dir, 'title', 'title.txt'))
     expect(read(await ask(`/snapshots/${id}`)).words).toContain('A copy of it is gone: title/title.txt')
     renameSync(dir, `${dir}.away`)
     expect(read(await ask(`/snapshots/${id}`)).words).toContain('Its files are not here')
-    const [machine, process] = [uuidv7(), uuidv7()]
-    await home.query(
-      `insert into machine (id, guid, hostname, os_platform, os_arch) values ($1, $2, 'far-away', 'linux', 'x64')`,
-      [machine, String(machine)],
-    )
-    await home.query(
-      `insert into process (id, machine_id, data_dir, data_dir_id, process_type, status, ended_at)
-       values ($1, $2, '/far', $3, 'hook', 'lost', now())`,
-      [process, machine, uuidv7()],
-    )
-    await home.query('update archive_result set process_id = $1 where snapshot_id = $2', [process, id])
+    renameSync(`${dir}.away`, dir) // An older folder, or another's: it is not shown.
+    const node = uuidv7()
+    await home.query(`insert into node (id, data_dir, name) values ($1, '/far', 'far-away')`, [node])
+    await home.query('update snapshot set home_node = $1 where id = $2', [node, id])
     const { words, elements } = read(await ask(`/snapshots/${id}`))
-    expect(words).toContain('They are on the machine far-away')
+    expect(words).toContain('Its files are on node far-away: /far')
+    expect(read(await ask('/')).words).toContain('on node far-away')
     expect(elements).not.toContain('iframe')
+    await home.query(`update node set state = 'lost' where id = $1`, [node])
+    expect(read(await ask(`/snapshots/${id}`)).words).toContain('That node is lost.')
   })
 
   it('of very many hooks is bounded', async () => {

@@ -9,7 +9,7 @@ import { meaningsOf } from '../../support/meanings.ts'
 it('a list opens no pipe and follows no link where the text of a page should be', () => {
   const dir = mkdtempSync(join(tmpdir(), 'archivebox-ts-entry-'))
   const meanings = meaningsOf()
-  const page = { url: 'https://example.com/', output_dir: 'page', pictures: [], meanings } as unknown
+  const page = { url: 'https://example.com/', output_dir: 'page', pictures: [], meanings, node: '' } as unknown
   const text = () => entryOf(dir, 1, 'x', page as Parameters<typeof entryOf>[3]).text
   for (const plugin of ['readability', 'pdftext']) mkdirSync(join(dir, 'page', plugin), { recursive: true })
   writeFileSync(join(dir, 'page', 'pdftext', 'content.txt'), 'of a  PDF')

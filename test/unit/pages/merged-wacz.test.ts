@@ -45,13 +45,20 @@ async function page(name: string, at: Date): Promise<void> {
 }
 
 it('has the WARCs of all pages as one, with each body once, and references to it that hold', async () => {
-  const pages = new WaczPages(folder)
+  const pages = new WaczPages({ dataDir: folder, dataDirId: 'here' })
   const names = ['old', 'middle', 'new']
   mkdirSync(join(folder, 'without'))
   for (const [hour, name] of names.entries()) await page(name, new Date(Date.UTC(2026, 0, 1, hour)))
   for (const id of [...names, 'without', 'elsewhere', 'cancelled'].reverse())
-    pages.add({ id, url: `http://x/${id}#part`, title: id, output_dir: id, output_size: id === 'cancelled' ? 0 : 1 })
-  expect([pages.count, pages.lacking, pages.elsewhere]).toEqual([3, 3, 1])
+    pages.add({
+      id,
+      url: `http://x/${id}#part`,
+      title: id,
+      output_dir: id,
+      home_node: id === 'elsewhere' ? 'other' : 'here',
+    })
+  expect([pages.count, pages.lacking, pages.elsewhere]).toEqual([3, 2, 1])
+  expect(pages.away).toEqual(new Map([['other', 1]]))
   await pages.write(createWriteStream(join(folder, 'all.wacz')), 'All')
   pages.close()
 
@@ -86,8 +93,9 @@ it('has the WARCs of all pages as one, with each body once, and references to it
 
 it('knows when one of its pages is there no more', async () => {
   await page('leaving', new Date())
-  const pages = new WaczPages(folder)
-  for (const id of ['leaving', 'none']) pages.add({ id, url: 'http://x/', title: null, output_dir: id, output_size: 0 })
+  const pages = new WaczPages({ dataDir: folder, dataDirId: 'here' })
+  for (const id of ['leaving', 'none'])
+    pages.add({ id, url: 'http://x/', title: null, output_dir: id, home_node: null })
   expect(pages.areThere).toBe(true)
   rmSync(join(folder, 'leaving'), { recursive: true })
   expect(pages.areThere).toBe(false)

@@ -92,6 +92,7 @@ const archive: ArchivePage = {
       urls: [EVIL],
       urlsTotal: 2,
       firstTitle: EVIL,
+      node: '',
       pages: 2,
       status: 'started',
       createdAt: ADDED,
@@ -486,6 +487,7 @@ describe('the page of the archive', () => {
 describe('a chunk of the index', () => {
   const entry: IndexEntry = {
     number: 41,
+    node: '',
     crawlId: 'c',
     sealedAt: ADDED,
     outcome: 'partial',
@@ -529,8 +531,8 @@ describe('a chunk of the index', () => {
 
   it('has the copies of a URL in the same way', () => {
     const heard: unknown[] = []
-    new Function('copies', copiesText([{ sealedAt: ADDED, outcome: 'archived', path: 'archive/x' }]))((list: unknown) =>
-      heard.push(list),
+    new Function('copies', copiesText([{ sealedAt: ADDED, outcome: 'archived', path: 'archive/x', node: '' }]))(
+      (list: unknown) => heard.push(list),
     )
     expect(heard).toEqual([[[ADDED.toISOString(), 'archived', 'archive/x']]])
   })
