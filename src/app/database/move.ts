@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { editConfig } from '../../base/config-edit.ts'
+import { CONFIG_FILE } from '../../base/config-file.ts'
 import { openDataDir } from '../../base/data-dir.ts'
 import { dataDirId } from '../../base/data-dir-id.ts'
 import { left } from '../../base/disk-space.ts'
@@ -16,6 +17,7 @@ import { isSamePlace } from '../../db/connection-url.ts'
 import { applicationName, type Database, openDatabase, ping } from '../../db/database.ts'
 import { asideOf, withClusterAlone } from '../../db/embedded/alone.ts'
 import { clusterOf } from '../../db/embedded/cluster.ts'
+import { forgetOriginalServer } from '../../db/embedded/copied.ts'
 import { markMoved, movedTo } from '../../db/embedded/moved.ts'
 import { migrate } from '../../db/migrate.ts'
 import { terminateBackendsOf } from '../../db/runners.ts'
@@ -50,7 +52,9 @@ export interface Moved {
   readonly rows: Readonly<Record<string, number>> | null
   /** The folder of the embedded database, which nothing uses any more. */
   readonly kept: string
-  /** The file that has the URL with its password; null: it has none, and stands in archivebox.toml. */
+  /** Where the URL is set: `in archivebox.toml`. */
+  readonly where: string
+  /** The file that has it, because of its password, and is named there; null: it has none, or was set before. */
   readonly passwordFile: string | null
 }
 
@@ -78,7 +82,8 @@ export async function move(
 ): Promise<Moved | undefined> {
   const dataDir = openDataDir(configured.dataDir, 'never')
   refuseContradiction(configured, url)
-  const mark = { dataDirId: await dataDirId(dataDir, () => {}) }
+  const copied = () => call.tell({ event: 'copied data dir', dataDir, torn: forgetOriginalServer(dataDir) })
+  const mark = { dataDirId: await dataDirId(dataDir, copied) }
   const db = openDatabase(url, { name: applicationName('cli') })
   try {
     const door = new Door(dataDir, databaseWaitMs(configured.settings), call)
@@ -154,20 +159,31 @@ async function finish(configured: Configured, { db, url, dataDir, mark }: Copied
       'name that one',
     )
   }
+  const setting = await keepSetting(configured, dataDir, url)
+  rmSync(cluster.keepMark, { force: true })
+  await failpoint('move.configured')
+  await unmark(db, mark)
+  await failpoint('move.unmarked')
+  return { to: maskPassword(url), rows: null, kept: cluster.pgdata, ...setting }
+}
+
+/** Has the settings name the database, unless they do so already, such as by the environment of a service. */
+async function keepSetting(
+  { sources }: Configured,
+  dataDir: string,
+  url: string,
+): Promise<Pick<Moved, 'where' | 'passwordFile'>> {
+  const set = sources.find(({ name, texts }) => name !== 'command line' && own(texts, 'DATABASE_URL')?.trim())
+  if (set) return { where: set.where, passwordFile: null }
   const passwordFile = hasPassword(url) ? join(dataDir, PASSWORD_FILE) : null
   if (passwordFile !== null) replaceFile(passwordFile, `${url}\n`)
   await editConfig(
     dataDir,
     new Map([
-      ['DATABASE_URL', passwordFile === null ? url : undefined],
-      ['DATABASE_URL_FILE', passwordFile ?? undefined],
+      passwordFile === null ? (['DATABASE_URL', url] as const) : (['DATABASE_URL_FILE', passwordFile] as const),
     ]),
   )
-  rmSync(cluster.keepMark, { force: true })
-  await failpoint('move.configured')
-  await unmark(db, mark)
-  await failpoint('move.unmarked')
-  return { to: maskPassword(url), rows: null, kept: cluster.pgdata, passwordFile }
+  return { where: `in ${CONFIG_FILE}`, passwordFile }
 }
 
 /** Throws UsageError when a setting names another database: it would override what the move writes, or be lost. */

@@ -97,14 +97,11 @@ export async function dbMove(options: GlobalOptions, given: string): Promise<voi
   )
   if (wantsJson(options)) printRecord({ type: 'Move', to: maskPassword(url), ...moved })
   if (!moved) return terminal.say('nothing to do: the database of this data dir is there already')
-  const { rows, kept, passwordFile } = moved
+  const { rows, kept, where, passwordFile } = moved
   if (rows) terminal.say(`moved ${pagesIn(rows)}, counted on both sides, to ${moved.to}`)
   else terminal.say(`finished the move to ${moved.to}`)
-  terminal.say(
-    passwordFile === null
-      ? 'DATABASE_URL stands in archivebox.toml'
-      : `DATABASE_URL_FILE in archivebox.toml names ${passwordFile}, which has the password (mode 600)`,
-  )
+  if (passwordFile === null) terminal.say(`DATABASE_URL is set ${where}`)
+  else terminal.say(`DATABASE_URL_FILE is set ${where}, to ${passwordFile}, which has the password (mode 600)`)
   const real = existsSync(kept) ? realpathSync(kept) : kept
   const folders = [...new Set([real, kept])].map(shellWord).join(' ')
   terminal.say(`the old database is kept; when all is well, remove it: rm -r ${folders}`)

@@ -251,6 +251,7 @@ it('db', async () => {
   await golden('db', async (typed) => {
     await typed.read('db url', 'db status', 'db migrate --dry-run')
     await typed.act('db migrate', 'db start', 'db stop', 'db stop --force', 'db upgrade')
+    await typed.act('db move postgres://archive@db.example.org/archive')
   })
 })
 

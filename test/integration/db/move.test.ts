@@ -1,11 +1,14 @@
 // `db move`: all rows from the embedded server to a database of one's own, whatever happens meanwhile.
+import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { blocksIn, readDoc } from '../../support/docs.ts'
 import { newFolder } from '../../support/homes.ts'
 import { endLeft, processesOf } from '../../support/processes.ts'
-import { type Call, eventually, program, start } from '../../support/program.ts'
+import { type Call, environmentWith, eventually, NODE, PROGRAM, program, start } from '../../support/program.ts'
 import { useSharedServer } from '../../support/shared-database.ts'
 import { type Site, startSite } from '../../support/site.ts'
 
@@ -225,6 +228,34 @@ describe('db move', () => {
     expect((await next.finished()).code).toBe(0)
     expect(await urls()).toEqual(['1'])
     expect(processesOf(dataDir)).toEqual([])
+  })
+})
+
+describe('docs/growing.md', () => {
+  it('leads from one machine to two in ten commands', async () => {
+    const folder = newFolder()
+    onTestFinished(async () => {
+      const left = await endLeft(folder)
+      rmSync(folder, { recursive: true, force: true })
+      expect(left).toEqual([])
+    })
+    const url = await server.emptyDatabase()
+    const ours = `"${NODE}" "${PROGRAM}"`
+    const env = environmentWith({}) as NodeJS.ProcessEnv
+    const shell = async (command: string) =>
+      (await promisify(execFile)('/bin/sh', ['-c', command], { cwd: folder, env })).stdout
+    const first = `${ours} --data-dir data`
+    await shell(`${first} add --run --plugins html,title ${site.url}/page-1.html`)
+    const commands = blocksIn(readDoc('docs/growing.md'), 'text').flatMap((block) => block.trim().split('\n'))
+    expect(commands).toHaveLength(10)
+    for (const command of commands) {
+      if (/^create(user|db) /.test(command)) continue // Of the database's own machine: its database is made.
+      const here = command.replace('postgres://archive@db.example.org/archive', `'${url}'`).replace('scp one:', 'cp ')
+      await shell(here.replace('archivebox-ts', ours).replace(/ run$/, ' run --exit-on-idle'))
+    }
+    await shell(`${ours} --data-dir elsewhere add --run --plugins html,title ${site.url}/page-2.html`)
+    expect((await shell(`${first} snapshot list`)).trim().split('\n')).toHaveLength(2)
+    expect(await query(url, 'select state from node')).toEqual([{ state: 'active' }, { state: 'active' }])
   })
 })
 

@@ -22,6 +22,7 @@ const OTHER_CODES: Readonly<Record<string, number>> = {
   'archivebox-ts status --prometheus': 3,
   'archivebox-ts plugin install': 1, // Programs need the system's packages.
   'archivebox-ts db upgrade': 2, // For the embedded server only, which this data dir does not have.
+  'PGPASSWORD=secret archivebox-ts db move postgres://archive@db.example.org/archive': 2, // The same.
   'archivebox-ts server link': 1, // No server runs.
   'archivebox-ts node forget beta': 2, // Without --yes.
   'archivebox-ts service install': 2, // The service would not know the DATABASE_URL of the environment.
