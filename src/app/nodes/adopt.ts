@@ -56,7 +56,7 @@ export async function adopt(
   try {
     await eachBatch(home.db, id, signal, async (ids) => {
       const meanings = await meaningsIn(home.db)
-      const found = await Promise.all(ids.map((page) => recordedPage(home.db, meanings, page)))
+      const found = await Promise.all(ids.map((page) => recordedPage({ ...home, dataDirId: id }, meanings, page)))
       const pages = found.filter((page) => page !== undefined)
       const share = Math.ceil(pages.length / pool.size)
       const shares = Array.from({ length: pool.size }, (_, at) => pages.slice(at * share, (at + 1) * share))
