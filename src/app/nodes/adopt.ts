@@ -49,9 +49,8 @@ export async function adopt(
       hint: `copy that data dir first: rsync -a ${name}:.../archive/ ${home.dataDir}/archive/`,
     })
   await report(home) // What is adopted must have a home.
-  const left = new AbortController()
-  const over = signal ? AbortSignal.any([signal, left.signal]) : left.signal
-  const pool = new CheckPool(home.dataDir, false, over)
+  const over = new AbortController()
+  const pool = new CheckPool(home.dataDir, false, over.signal)
   const sum = { pages: 0, left: 0 }
   try {
     await eachBatch(home.db, id, signal, async (ids) => {
@@ -78,7 +77,7 @@ export async function adopt(
       tell?.({ event: 'node pages', done: sum.pages + sum.left })
     })
   } finally {
-    left.abort()
+    over.abort()
     await pool.close()
   }
   await adoptJobs(home, id)
