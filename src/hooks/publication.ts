@@ -79,8 +79,8 @@ async function putInPlace(page: PublishedPage, asides: ReadonlyMap<string, Aside
 }
 
 /**
- * Confirms that the page is ours. Before each rename: if it was asked a moment ago, that holds; but after the answer the
- * machine may have been suspended. When the page is somebody else's, nothing stays aside.
+ * Confirms that the page is ours. Before each rename: if it was asked a moment ago, that holds; but after the answer
+ * the machine may have been suspended. When the page is somebody else's, nothing stays aside.
  */
 function confirming({ confirm }: PublishedPage, asides: readonly Aside[]): () => Promise<void> {
   let until = Number.NEGATIVE_INFINITY

@@ -1,6 +1,6 @@
-// `npm run nightly -- nodes [--minutes N] [--seed S]`: three machines, as namespaces of this one, on one database. By the
-// seed they lose power, stand still, and are cut off, for moments or for longer than they are missed; pages are added all
-// the while. Then all come back, and the verdict follows. As root, with iproute2 and util-linux.
+// `npm run nightly -- nodes [--minutes N] [--seed S]`: three machines, as namespaces of this one, on one database. By
+// the seed they lose power, stand still, and are cut off, for moments or for longer than they are missed; pages are
+// added all the while. Then all come back, and the verdict follows. As root, with iproute2 and util-linux.
 import { appendFileSync, chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'

@@ -63,8 +63,8 @@ async function missing(home: TestHome, machines: readonly Machine[]): Promise<st
 }
 
 /**
- * Pages on which two machines worked at a time, by what their hooks wrote ten times a second: a page, a machine, a time.
- * A machine that stood still meanwhile may not know it for a moment.
+ * Pages on which two machines worked at a time, by what their hooks wrote ten times a second: a page, a machine, a
+ * time. A machine that stood still meanwhile may not know it for a moment.
  */
 function overlaps(machines: readonly Machine[], ticks: string): string[] {
   const first = new Map<string, Map<string, number>>()
