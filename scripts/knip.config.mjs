@@ -17,7 +17,7 @@ export default {
     'test/types/*.ts',
     'test/vitest.config.ts',
     'test/support/{bare-path,server,temp-dir}.ts',
-    'test/{bench,hostile,install,soak}/main.ts',
+    'test/{bench,hostile,install,nodes,soak}/main.ts',
     ...started,
   ],
   project: ['src/**/*.ts!', '{test,scripts}/**/*.{ts,mjs}'],

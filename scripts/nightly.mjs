@@ -1,18 +1,19 @@
 // `npm run nightly [-- --minutes N]`: everything that takes too long for every run. Runs the whole suite without
 // samples, every mutant, and random faults for N minutes (default 30), once more with a browser; builds and runs the
-// image where buildah is; then hostile input for a third of that; and the package, installed in every way. Prints its
-// seed; `SEED=n` sets one. `npm run nightly -- hostile [--minutes N] [--seed S]` and `npm run nightly -- install
-// [PART OF A NAME]`: only that part.
+// image where buildah is; then hostile input, and three machines on one database, for a third of that; and the package,
+// installed in every way. Prints its seed; `SEED=n` sets one. Only one part: `npm run nightly -- hostile [--minutes N]
+// [--seed S]`, `npm run nightly -- nodes` with the same, `npm run nightly -- install [PART OF A NAME]`.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { pinnedNode, prepare, root } from './prepare.mjs'
 
 const HOSTILE = join(root, 'test', 'hostile', 'main.ts')
+const NODES = join(root, 'test', 'nodes', 'main.ts')
 const INSTALL = join(root, 'test', 'install', 'main.ts')
 
 const [only, ...rest] = process.argv.slice(2)
-const part = { hostile: HOSTILE, install: INSTALL }[only]
+const part = { hostile: HOSTILE, nodes: NODES, install: INSTALL }[only]
 if (part) {
   prepare()
   process.exit(spawnSync(pinnedNode, [part, ...rest], { cwd: root, stdio: 'inherit' }).status ?? 1)
@@ -36,9 +37,11 @@ for (const [script, ...args] of steps) {
   if (status !== 0) failed.push(script)
 }
 const minutes = String(Number(values.minutes) / 3)
-console.log(`\n== hostile --minutes ${minutes} (SEED=${seed})`)
-const hostile = [HOSTILE, '--minutes', minutes, '--seed', seed]
-if (spawnSync(pinnedNode, hostile, { cwd: root, stdio: 'inherit' }).status !== 0) failed.push('hostile')
+for (const [name, main] of Object.entries({ hostile: HOSTILE, nodes: NODES })) {
+  console.log(`\n== ${name} --minutes ${minutes} (SEED=${seed})`)
+  const args = [main, '--minutes', minutes, '--seed', seed]
+  if (spawnSync(pinnedNode, args, { cwd: root, stdio: 'inherit' }).status !== 0) failed.push(name)
+}
 console.log('\n== install')
 if (spawnSync(pinnedNode, [INSTALL], { cwd: root, stdio: 'inherit' }).status !== 0) failed.push('install')
 console.log(failed.length === 0 ? '\nthe night was quiet' : `\nSEED=${seed} failed: ${failed.join(', ')}`)

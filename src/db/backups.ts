@@ -39,8 +39,7 @@ export interface BackupsKnown {
 
 const COLUMNS = sql`
   id, data_dir_id, file, is_scheduled, status, begun_at, extract(epoch from now() - begun_at)::float8 as age_s,
-  ended_at, size,
-  sha256, checked, why`
+  ended_at, size, sha256, checked, why`
 
 interface NewBackup {
   readonly id: string
