@@ -18,8 +18,8 @@ import { writeCrawlPage, writeSnapshotPages } from '../index/index-pages.ts'
 import type { WorkerContext } from '../supervise/worker-context.ts'
 import { foldersOf } from './folders-of.ts'
 
-/** How soon a leader looks for jobs. */
-const EVERY_MS = 5_000
+/** How soon a leader looks for jobs; without any this is all that it costs: a statement. */
+const EVERY_MS = 15_000
 /** Jobs per look. */
 const BATCH = 100
 

@@ -62,7 +62,7 @@ async function deleted(home: TestHome, ...args: string[]): Promise<string> {
 }
 
 describe('deleting on a node that does not have the files', () => {
-  it('removes them where they are, at once when that runs', async () => {
+  it('removes them where they are while that runs', async () => {
     const { one, two, crawl, dir, page, other, name } = await archivedOnOne('html')
     mkdirSync(join(one.dataDir, dir, 'wacz'))
     writeFileSync(join(one.dataDir, dir, 'wacz/crawl.wacz'), 'both pages')
