@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { AppError, UsageError } from '../../base/errors.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import { meaningsIn } from '../../db/meanings.ts'
-import { adoptJobs, adoptPages, deleteNode } from '../../db/node-pages.ts'
+import { adoptJobs, adoptPages, deleteNode, leftOn } from '../../db/node-pages.ts'
 import { type RecordedPage, recordedPage } from '../../db/recorded-files.ts'
 import { report } from '../../runner/node-report.ts'
 import type { Archive } from '../archive.ts'
@@ -44,7 +44,7 @@ export async function adopt(
     throw new UsageError(`${name} is the node of this data dir`, 'copy a data dir, and run this in the copy')
   const refuse = async () => refuseAlive(await findNode(home.db, id), settings.config.NODE_LOST_SECONDS)
   await refuse()
-  if (!existsSync(join(home.dataDir, 'archive/snapshots')))
+  if ((await leftOn(home.db, id)).pages > 0 && !existsSync(join(home.dataDir, 'archive/snapshots')))
     throw new AppError(`there is no page in ${home.dataDir}`, {
       hint: `copy that data dir first: rsync -a ${name}:.../archive/ ${home.dataDir}/archive/`,
     })

@@ -15,7 +15,6 @@ export function registerNode(root: Command, globals: () => Promise<GlobalOptions
     ]),
   ).action(async (options: object) => (await load()).nodeList(await globals(), options))
   verb(group, 'show', 'this node or others, and how their plugins and settings differ', [
-    'archivebox-ts node show',
     'archivebox-ts node show alpha',
   ])
     .argument('[node...]', WHICH)
