@@ -61,9 +61,9 @@ export async function askNodes(
 /** The next jobs of our node, at most `limit`: those that were tried least recently first. */
 export async function nextFileJobs({ db, dataDirId }: Home, limit: number): Promise<FileJob[]> {
   const select = sql<FileJob>`
-    select id::int8, what, ids, detail, asked_at > now() - make_interval(secs => ${LETS_GO_S}) and exists (
+    select id::int8, what, ids, detail, file_job.asked_at > now() - make_interval(secs => ${LETS_GO_S}) and exists (
         select from process p where p.data_dir_id = ${dataDirId} and p.status in ('starting', 'running', 'draining')
-          and p.process_type in ('worker', 'hook') and p.created_at <= asked_at) as has_writers
+          and p.process_type in ('worker', 'hook') and p.created_at <= file_job.asked_at) as has_writers
     from file_job
     where node_id = ${dataDirId} and (tried_at is null or tried_at < now() - make_interval(secs => ${AGAIN_S}))
     order by tried_at nulls first, id limit ${limit}`
@@ -101,7 +101,7 @@ export interface FilesToRemove {
 export async function filesToRemove(db: Database): Promise<FilesToRemove[]> {
   const { rows } = await sql<FilesToRemove>`
     select node.name as node, sum(cardinality(ids))::int as rows,
-      extract(epoch from now() - min(asked_at))::float8 as age_s,
+      extract(epoch from now() - min(file_job.asked_at))::float8 as age_s,
       (array_agg(why order by tried_at desc nulls last))[1] as why
     from file_job join node on node.id = file_job.node_id group by node.name order by node.name`.execute(db)
   return rows

@@ -54,7 +54,9 @@ export async function adoptPages(
       where id = any(array(select crawl_id from taken)) and home_node = ${nodeId}
     ), results as (
       update archive_result set node_id = ${dataDirId}
-      where snapshot_id = any(array(select id from taken)) and node_id = ${nodeId})
+      where snapshot_id = any(array(select id from taken)) and node_id = ${nodeId}
+    ), shown as ( -- The lists that name the node are written again.
+      update archived_page set changed = default where snapshot_id = any(array(select id from taken)))
     select id from taken`
   return (await withRetry(db, () => update.execute(db))).rows.length
 }

@@ -272,8 +272,16 @@ it('machine', async () => {
 
 it('node', async () => {
   await golden('node', async (typed, home) => {
-    await home.query(`update node set name = 'alpha', data_dir = '/srv/alpha', free_bytes = 25e9, about = null,
-      heartbeat_at = now() - interval '1 hour'`)
+    await home.query(`
+      with alpha as (
+        update node set id = gen_random_uuid(), name = 'alpha', data_dir = '/srv/alpha', free_bytes = 25e9,
+          about = null, heartbeat_at = now() - interval '1 hour' returning id
+      ), crawls as (
+        update crawl set home_node = (select id from alpha) where home_node is not null
+      ), results as (
+        update archive_result set node_id = (select id from alpha) where node_id is not null
+      )
+      update snapshot set home_node = (select id from alpha) where home_node is not null`)
     await home.query(`insert into node (id, data_dir, name, version, schema, state, heartbeat_at)
       values (gen_random_uuid(), '/srv/beta', 'beta', '0.0.1', 46, 'lost', now() - interval '1 day')`)
     await typed.once('node list', 'node list -o table', 'node show beta', 'status -q')

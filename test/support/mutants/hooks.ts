@@ -45,8 +45,8 @@ export const HOOKS: readonly Mutant[] = [
   {
     name: 'files are published whoever owns the page',
     file: 'src/hooks/publication.ts',
-    find: 'if (asides.size > 0) await page.confirm()',
-    replacement: '',
+    find: '    await confirm()\n    if (lstatSync',
+    replacement: '    if (lstatSync',
     test: 'test/unit/hooks/publishing.test.ts',
     only: 'somebody else’s',
   },
@@ -125,8 +125,8 @@ export const HOOKS: readonly Mutant[] = [
   {
     name: 'a file that was linked into a hook’s folder changes its owner with it',
     file: 'src/hooks/hand-over.ts',
-    find: '} else if (stats.isFile() && stats.nlink === 1n) uses.file?.(fd, stats)',
-    replacement: '} else if (stats.isFile()) uses.file?.(fd, stats)',
+    find: '} else if (stats.isFile() && stats.nlink === 1n) uses.file',
+    replacement: '} else if (stats.isFile()) uses.file',
     test: 'test/unit/hooks/hand-over.test.ts',
     only: 'without what links lead to and what is linked in',
   },
