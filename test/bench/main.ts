@@ -12,6 +12,7 @@ import { hooks } from './hooks.ts'
 import { imports } from './imports.ts'
 import { list } from './list.ts'
 import { memory } from './memory.ts'
+import { nodes } from './nodes.ts'
 import { backedUp, exported, verified } from './out.ts'
 import { page } from './page.ts'
 import { pageShare } from './page-share.ts'
@@ -36,6 +37,7 @@ const BENCHES = {
   memory: { run: memory, rounds: 1 },
   captures: { run: captures, rounds: 3 },
   list: { run: list, rounds: 2 },
+  nodes: { run: nodes, rounds: 3 },
   imports: { run: imports, rounds: 3 },
   export: { run: exported, rounds: 3 },
   verify: { run: verified, rounds: 5 },
