@@ -156,8 +156,12 @@ export async function lockForMigration(tx: Database): Promise<void> {
       version integer primary key, name text not null, applied_at timestamptz not null default now())`.execute(tx)
 }
 
-/** The newest schema that this program knows. */
-export const newestSchema = (): number => migrations().at(-1)?.version ?? 0
+/** The newest schema that this program knows; looked up once, since a runner without descriptors left asks, too. */
+export const newestSchema = (): number => {
+  newest ??= migrations().at(-1)?.version ?? 0
+  return newest
+}
+let newest: number | undefined
 
 /** Applies what is missing up to a version, by default everything, under the caller's lock. @returns the names */
 export async function migrateWithin(tx: Database, upTo = Number.POSITIVE_INFINITY): Promise<string[]> {

@@ -45,11 +45,12 @@ export async function lead(options: LeadOptions, me: Place, term: Term): Promise
   let hasStarted = false
   try {
     forgetPersonas(containment.account) // Those of a leader that was killed.
+    const about = aboutNode(home, settings)
     if (!options.maintenanceOnly) guardian = new Guardian(context) // It starts in the background.
     const begun = Promise.all([
       reconcileSchedules(home.db),
-      recordContainment(home.db, me.id, containment),
-      node.begin(aboutNode(home, settings)),
+      // One after the other: with a third connection a leader without descriptors left would wait for those.
+      recordContainment(home.db, me.id, containment).then(() => node.begin(about)),
     ])
     if (!(await untilLate(begun, SILENT_MS, stop.drain))) {
       await untilLate(heart.hear(), SILENT_MS)

@@ -187,6 +187,17 @@ export const LIVES: Readonly<Record<string, Life>> = {
     },
     passes: ['reap.stale_row_closed'],
   },
+  'is to remove files that were deleted elsewhere': {
+    before: (home) =>
+      home.query(`
+        with here as (
+          insert into node (id, data_dir, name) select data_dir_id, data_dir, 'here' from process
+          order by seq desc limit 1 returning id
+        )
+        insert into file_job (node_id, what, ids)
+        select id, 'page', array['01a22213-2eec-7094-b6b9-c0421a0b21b4'::uuid] from here`),
+    passes: ['reap.files_removed'],
+  },
   'is asked to leave in the middle of a page': {
     drive: (home, runner) =>
       atWork(home, async () => {
