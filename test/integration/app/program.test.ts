@@ -115,8 +115,8 @@ it('says as data what cannot be, and what was left out', async () => {
     const [id] = await createCrawls(archive, [{ ...(await newCrawl(configured, {})), list }])
     const gone = await Array.fromAsync(remove(archive, { noun: 'crawl', ids: [id!, id!] }))
     expect(gone).toEqual([
-      { id, removed: true },
-      { id, removed: false },
+      { id, removed: true, elsewhere: [] },
+      { id, removed: false, elsewhere: [] },
     ])
   })
 })

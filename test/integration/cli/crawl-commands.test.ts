@@ -47,6 +47,7 @@ describe('crawl list', () => {
     expect(all.map(({ id }) => id)).toEqual(ids)
     expect(all[0]).toEqual({
       type: 'Crawl',
+      home_node: null,
       id: ids[0],
       urls: pageUrls(site, 1),
       status: 'queued',

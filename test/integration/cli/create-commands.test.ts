@@ -30,6 +30,7 @@ describe('snapshot create', () => {
     expect(made).toHaveLength(2)
     expect(made[0]).toEqual({
       type: 'Snapshot',
+      home_node: null,
       id: expect.any(String),
       crawl_id: made[1]!['crawl_id'],
       parent_snapshot_id: null,

@@ -11,14 +11,22 @@ import { records } from '../../support/records.ts'
 import { expectRefused } from '../../support/refused.ts'
 import { type Site, startSite } from '../../support/site.ts'
 
-/** What `-o ids` prints of each, and a column that is no field of its records. */
-const LISTS: Readonly<Record<string, { id: string; column: string; words?: readonly string[] }>> = {
+/** What `-o ids` prints of each, a column that is no field of its records, and a field that moves with the clock. */
+interface Listed {
+  readonly id: string
+  readonly column: string
+  readonly words?: readonly string[]
+  readonly moving?: string
+}
+
+const LISTS: Readonly<Record<string, Listed>> = {
   crawl: { id: 'id', column: 'what' },
   snapshot: { id: 'id', column: 'added' },
   result: { id: 'id', column: 'took' },
   process: { id: 'id', column: 'what', words: ['--all'] },
   schedule: { id: 'id', column: 'next' },
   machine: { id: 'id', column: 'heard of' },
+  node: { id: 'id', column: 'heard of', moving: 'heartbeat_age_s' },
   tag: { id: 'name', column: 'tag' },
   plugin: { id: 'name', column: 'needs' },
   persona: { id: 'name', column: 'trouble' },
@@ -72,45 +80,54 @@ describe('every list', () => {
       ).toEqual(expect.arrayContaining(SHARED))
   })
 
-  it.each(Object.entries(LISTS))('of %s shows its rows in any format', async (noun, { id, column, words = [] }) => {
-    const list = [noun, 'list', ...words]
-    const print = async (...options: string[]) => {
-      const { code, stdout, stderr } = await home.run([...list, ...options])
-      expect({ code, stderr }, options.join(' ')).toEqual({ code: 0, stderr: '' })
-      return stdout
-    }
-    const [all, plain, first, ids, csv, some, few, wide, table] = await Promise.all([
-      records(home, [...list, '--json']),
-      records(home, list),
-      records(home, [...list, '-n', '1']),
-      print('-o', 'ids'),
-      print('-o', 'csv'),
-      print('-o', 'csv', '--columns', `${id},${column}`),
-      records(home, [...list, '--columns', `${column},type`, '-o', 'jsonl']),
-      print('-o', 'wide'),
-      print('-o', 'table', '--columns', `${id},type`),
-    ])
-    const known = all.map((record) => String(record[id]))
-    expect(known.length).toBeGreaterThan(0)
-    expect(plain).toEqual(all)
-    expect(first).toEqual(all.slice(0, 1))
-    expect(ids).toBe(known.map((each) => `${each}\n`).join(''))
-    const fields = [...new Set(all.flatMap((record) => Object.keys(record)))]
-    expect(rowsOf(csv)).toEqual([fields, ...all.map((record) => fields.map((field) => asText(record[field])))])
-    expect(rowsOf(some).map(([each]) => each)).toEqual([id, ...known])
-    expect(rowsOf(some)[0]).toEqual([id, column])
-    expect(few.map((record) => Object.keys(record))).toEqual(all.map(() => [column, 'type']))
-    for (const each of known) expect(wide).toContain(each)
-    expect(wide.split('\n')).toHaveLength(known.length + 2)
-    expect(table.split('\n')[0]).toMatch(new RegExp(`^${id} +type$`))
-    expect(
-      table
-        .trimEnd()
-        .split('\n')
-        .slice(1)
-        .map((line) => line.split(/ +/)[1]),
-    ).toEqual(all.map(({ type }) => type))
-  })
+  it.each(Object.entries(LISTS))(
+    'of %s shows its rows in any format',
+    async (noun, { id, column, words = [], moving = '' }) => {
+      const still = (record: Record<string, unknown>) =>
+        Object.fromEntries(Object.entries(record).filter(([name]) => name !== moving))
+      const list = [noun, 'list', ...words]
+      const print = async (...options: string[]) => {
+        const { code, stdout, stderr } = await home.run([...list, ...options])
+        expect({ code, stderr }, options.join(' ')).toEqual({ code: 0, stderr: '' })
+        return stdout
+      }
+      const [all, plain, first, ids, csv, some, few, wide, table] = await Promise.all([
+        records(home, [...list, '--json']),
+        records(home, list),
+        records(home, [...list, '-n', '1']),
+        print('-o', 'ids'),
+        print('-o', 'csv'),
+        print('-o', 'csv', '--columns', `${id},${column}`),
+        records(home, [...list, '--columns', `${column},type`, '-o', 'jsonl']),
+        print('-o', 'wide'),
+        print('-o', 'table', '--columns', `${id},type`),
+      ])
+      const known = all.map((record) => String(record[id]))
+      expect(known.length).toBeGreaterThan(0)
+      expect(plain.map(still)).toEqual(all.map(still))
+      expect(first.map(still)).toEqual(all.slice(0, 1).map(still))
+      expect(ids).toBe(known.map((each) => `${each}\n`).join(''))
+      const fields = [...new Set(all.flatMap((record) => Object.keys(record)))]
+      const [names, ...lines] = rowsOf(csv)
+      expect(names).toEqual(fields)
+      expect(lines.map((line) => line.filter((_field, at) => fields[at] !== moving))).toEqual(
+        all.map((record) => fields.filter((field) => field !== moving).map((field) => asText(record[field]))),
+      )
+      expect(rowsOf(some).map(([each]) => each)).toEqual([id, ...known])
+      expect(rowsOf(some)[0]).toEqual([id, column])
+      expect(few.map((record) => Object.keys(record))).toEqual(all.map(() => [column, 'type']))
+      for (const each of known) expect(wide).toContain(each)
+      expect(wide.split('\n')).toHaveLength(known.length + 2)
+      expect(table.split('\n')[0]).toMatch(new RegExp(`^${id} +type$`))
+      expect(
+        table
+          .trimEnd()
+          .split('\n')
+          .slice(1)
+          .map((line) => line.split(/ +/)[1]),
+      ).toEqual(all.map(({ type }) => type))
+    },
+  )
 
   it.each(Object.entries(LISTS))('of %s refuses what it cannot show', async (noun, { words = [] }) => {
     const refused = async (reason: RegExp, ...options: string[]) =>
