@@ -4,6 +4,7 @@ import type { UrlDetails } from '../base/url-details.ts'
 import { isCrawlFull, pageCount } from './counts.ts'
 import { lockCrawl, outputDir } from './crawls.ts'
 import type { Database } from './database.ts'
+import type { Home } from './home.ts'
 import { withRetry } from './retry.ts'
 import type { LockedCrawl, SnapshotTable } from './tables.ts'
 
@@ -179,16 +180,17 @@ export const HAS_OPEN_RESULTS = sql<boolean>`
   exists (select from archive_result r where r.snapshot_id = s.id and r.status in ('queued', 'started', 'backoff'))`
 
 /**
- * Locks pages that were sealed before outcomes existed, newest first, for the rest of the transaction; skips locked
- * ones.
+ * Locks pages of this node that were sealed before outcomes existed, newest first, for the rest of the transaction;
+ * skips locked ones.
  */
 export async function lockUnjudged(
-  tx: Database,
+  { db: tx, dataDirId }: Pick<Home, 'db' | 'dataDirId'>,
   limit: number,
 ): Promise<(Pick<SnapshotRow, 'id' | 'output_dir'> & { readonly is_open: boolean })[]> {
   const { rows } = await sql<Pick<SnapshotRow, 'id' | 'output_dir'> & { is_open: boolean }>`
     select id, output_dir, ${HAS_OPEN_RESULTS} as is_open
-    from snapshot s where status = 'sealed' and outcome is null
+    from snapshot s
+    where status = 'sealed' and outcome is null and (home_node is null or home_node = ${dataDirId})
     order by id desc limit ${limit} for no key update skip locked`.execute(tx)
   return rows
 }

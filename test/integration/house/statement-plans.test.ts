@@ -617,7 +617,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   'db/results.ts resultsOfPage': () => results.resultsOfPage(db, other),
   'db/results.ts latestResults': () => results.latestResults(db, [other]),
-  'db/snapshots.ts lockUnjudged': () => inTransaction((tx) => snapshots.lockUnjudged(tx, 100)),
+  'db/snapshots.ts lockUnjudged': () =>
+    inTransaction((tx) => snapshots.lockUnjudged({ db: tx, dataDirId: other }, 100)),
   'machines/adopt.ts adoptCrawl': () =>
     adopt.adoptCrawl(home, { key: 'a', at: new Date(), label: '', list: newCrawl().list }),
   'machines/adopt.ts adoptedAmong': () => adopt.adoptedAmong(db, [other]),
