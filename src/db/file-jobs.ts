@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { LEASE_SECONDS } from '../engine/machine.ts'
 import type { Database } from './database.ts'
 import type { Home } from './home.ts'
 import { transact, withRetry } from './retry.ts'
@@ -30,9 +31,6 @@ export interface FileJob {
   readonly has_writers: boolean
 }
 
-/** How long a worker that lost a page may write, in seconds: its lease, and the end of its hooks. */
-const LETS_GO_S = 60
-
 /** A node that was asked to remove files. */
 export interface AskedNode {
   readonly node_id: string
@@ -61,7 +59,7 @@ export async function askNodes(
 /** The next jobs of our node, at most `limit`: those that were tried least recently first. */
 export async function nextFileJobs({ db, dataDirId }: Home, limit: number): Promise<FileJob[]> {
   const select = sql<FileJob>`
-    select id::int8, what, ids, detail, file_job.asked_at > now() - make_interval(secs => ${LETS_GO_S}) and exists (
+    select id::int8, what, ids, detail, file_job.asked_at > now() - make_interval(secs => ${LEASE_SECONDS}) and exists (
         select from process p where p.data_dir_id = ${dataDirId} and p.status in ('starting', 'running', 'draining')
           and p.process_type in ('worker', 'hook') and p.created_at <= file_job.asked_at) as has_writers
     from file_job

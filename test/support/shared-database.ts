@@ -12,6 +12,8 @@ export interface SharedServer {
   emptyDatabase(): Promise<string>
   /** A data dir on such a database, initialised when first used. It is removed after the test. */
   newHome(databaseUrl: string): TestHome
+  /** Two data dirs on one database, made by `init`. */
+  twoNodes(): Promise<[TestHome, TestHome]>
 }
 
 /** A server for all tests of a file. What a test starts must have ended by its end. */
@@ -52,16 +54,24 @@ export function useSharedServer(): SharedServer {
     rmSync(serverDir, { recursive: true, force: true })
     expect(left).toEqual([])
   })
+  const emptyDatabase = async () => {
+    const name = `external_${++count}`
+    await admin.query(`create database ${name}`)
+    return serverUrl.replace('/archivebox?', `/${name}?`)
+  }
+  const newHome = (databaseUrl: string) => {
+    const home = new TestHome(newFolder(), databaseUrl, {})
+    homes.push(home)
+    return home
+  }
   return {
-    async emptyDatabase() {
-      const name = `external_${++count}`
-      await admin.query(`create database ${name}`)
-      return serverUrl.replace('/archivebox?', `/${name}?`)
-    },
-    newHome(databaseUrl) {
-      const home = new TestHome(newFolder(), databaseUrl, {})
-      homes.push(home)
-      return home
+    emptyDatabase,
+    newHome,
+    async twoNodes() {
+      const url = await emptyDatabase()
+      const both: [TestHome, TestHome] = [newHome(url), newHome(url)]
+      for (const home of both) expect((await home.run(['init'])).code).toBe(0)
+      return both
     },
   }
 }

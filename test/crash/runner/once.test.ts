@@ -18,13 +18,6 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-async function nodes(): Promise<[TestHome, TestHome]> {
-  const url = await server.emptyDatabase()
-  const both: [TestHome, TestHome] = [server.newHome(url), server.newHome(url)]
-  for (const home of both) expect((await home.run(['init'])).code).toBe(0)
-  return both
-}
-
 async function leave(...runners: Running[]): Promise<void> {
   for (const runner of runners) runner.signal('SIGTERM')
   for (const runner of runners) expect((await runner.finished()).code, runner.stderr).toBe(0)
@@ -53,7 +46,7 @@ describe('a schedule', () => {
     home.value<number>("select count(*)::int from crawl where schedule_id is not null and status = 'sealed'")
 
   it('adds one crawl for each moment when two nodes look at once', async () => {
-    const [one, two] = await nodes()
+    const [one, two] = await server.twoNodes()
     const runners = [one.start(['run']), two.start(['run'])]
     for (const runner of runners) await runner.says(/leading \(term 1\)/)
     const id = await add(one)
@@ -69,7 +62,7 @@ describe('a schedule', () => {
   })
 
   it.each(['claimed', 'added', 'released'])('adds it on the other node when one dies: %s', async (step) => {
-    const [one, two] = await nodes()
+    const [one, two] = await server.twoNodes()
     const id = await add(one)
     await due(one, id, 1)
     const first = one.start(['run'], { env: failpoints(one, `claim.schedule_${step}=kill9`) })
@@ -86,7 +79,7 @@ describe('a schedule', () => {
 
 describe('a list', () => {
   it('goes on on another node when the first dies in the middle of a part: no page is missing or twice', async () => {
-    const [one, two] = await nodes()
+    const [one, two] = await server.twoNodes()
     const step = 'claim.crawl_pages_added'
     const urls = Array.from({ length: 9_000 }, (_, n) => `http://127.0.0.1:9/list/${n}`).join('\n')
     const added = await one.run(['add', '--again', '--plugins', 'html'], { input: urls })
@@ -108,7 +101,7 @@ describe('a list', () => {
 
 describe('history', () => {
   it('is cut on two nodes at once', async () => {
-    const [one, two] = await nodes()
+    const [one, two] = await server.twoNodes()
     await one.query(`insert into transition (model, row_id, from_status, to_status, event, at)
       select 'crawl', gen_random_uuid(), 'queued', 'started', 'start', now() - interval '1000 days'
       from generate_series(1, 2000)`)
@@ -122,7 +115,7 @@ describe('history', () => {
 
 describe('a backup that is due', () => {
   it('is made by one node, by another when that one is lost, and not again when it is made', async () => {
-    const [one, two] = await nodes()
+    const [one, two] = await server.twoNodes()
     const runners = [one.start(['run']), two.start(['run'])]
     for (const runner of runners) await runner.says(/leading/)
     await leave(...runners)

@@ -18,14 +18,6 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-/** Data dirs on one database, of which the first leads, or has led. */
-async function nodes(): Promise<[TestHome, TestHome]> {
-  const url = await server.emptyDatabase()
-  const both: [TestHome, TestHome] = [server.newHome(url), server.newHome(url)]
-  for (const home of both) expect((await home.run(['init'])).code).toBe(0)
-  return both
-}
-
 const idOf = ({ dataDir }: TestHome) => readFileSync(join(dataDir, '.archivebox-id'), 'utf8').split(' ')[0]!
 const nameOf = (home: TestHome) => home.value<string>('select name from node where id = $1', [idOf(home)])
 
@@ -58,7 +50,7 @@ async function archived(home: TestHome, ...names: string[]): Promise<string> {
 
 describe('node drain', () => {
   it('finishes the page in work and begins no other, which another node does', async () => {
-    const [one, two] = await nodes()
+    const [one, two] = await server.twoNodes()
     const { letGo } = holdingPlugin(one, 'holds')
     cpSync(join(one.dataDir, 'plugins'), join(two.dataDir, 'plugins'), { recursive: true })
     const first = await leading(one, { MAX_SNAPSHOT_WORKERS: '1' })
@@ -92,7 +84,7 @@ describe('node drain', () => {
   })
 
   it('has a runner that exits when idle do so', async () => {
-    const [one] = await nodes()
+    const [one] = await server.twoNodes()
     await archived(one, 'page-1.html')
     expect((await one.run(['node', 'drain'])).code).toBe(0)
     await one.add('--plugins', 'html', `${site.url}/page-2.html`)
@@ -103,7 +95,7 @@ describe('node drain', () => {
 
 describe('nodes', () => {
   it('are listed and shown with what they have and do, and how they differ', async () => {
-    const [one, two] = await nodes()
+    const [one, two] = await server.twoNodes()
     const first = await leading(one)
     await sealedCrawl(one, await one.add('--plugins', 'html', `${site.url}/page-1.html`))
     const second = await leading(two, { TIMEOUT: '77' })
@@ -147,7 +139,7 @@ describe('nodes', () => {
     ['adopting ourselves', ['node', 'adopt', 'HERE'], /is the node of this data dir/],
     ['ended processes of all', ['process', 'list', '--all', '--all-nodes'], /--all-nodes shows what runs/],
   ])('refuse %s', async (_what, args, message) => {
-    const [one] = await nodes()
+    const [one] = await server.twoNodes()
     await archived(one, 'page-1.html')
     const here = await nameOf(one)
     const { code, stderr } = await one.run(args.map((arg) => (arg === 'HERE' ? here : arg)))
@@ -157,7 +149,7 @@ describe('nodes', () => {
 
 describe('node forget', () => {
   it('fails the pages of a lost node, which are archived again elsewhere, and the node is told when it comes back', async () => {
-    const [one, two] = await nodes()
+    const [one, two] = await server.twoNodes()
     const crawl = await archived(one, 'page-1.html', 'page-2.html')
     const name = await nameOf(one)
     const active = await two.run(['node', 'forget', '--yes', name])
@@ -190,7 +182,7 @@ describe('node forget', () => {
 
 describe('node adopt', () => {
   it('takes over what is whole in a copy, goes on after kill -9, and leaves the rest', async () => {
-    const [one, two] = await nodes()
+    const [one, two] = await server.twoNodes()
     const crawl = await archived(one, 'page-1.html', 'page-2.html', 'page-3.html')
     const name = await nameOf(one)
     const active = await two.run(['node', 'adopt', name])
@@ -222,7 +214,7 @@ describe('node adopt', () => {
 
 describe('a data dir', () => {
   it('that is a clone of one in use is refused, until it has an id of its own', async () => {
-    const [one, clone] = await nodes()
+    const [one, clone] = await server.twoNodes()
     await archived(one, 'page-1.html')
     const leader = await one.value<string>("select id from process where worker_type = 'worker_runner'")
     const path = join(clone.dataDir, '.archivebox-id')
@@ -253,7 +245,7 @@ describe('a data dir', () => {
   })
 
   it('never leads with a term that it has led with, whatever the database says', async () => {
-    const [one] = await nodes()
+    const [one] = await server.twoNodes()
     for (let term = 1; term <= 3; term += 1) expect((await one.run(['run', '--exit-on-idle'])).code).toBe(0)
     await one.query('update runner_term set term = 1')
     const { stderr } = await one.run(['run', '--exit-on-idle'])

@@ -17,19 +17,11 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-/** Two data dirs on one database. */
-async function twoNodes(): Promise<[TestHome, TestHome]> {
-  const url = await server.emptyDatabase()
-  const both: [TestHome, TestHome] = [server.newHome(url), server.newHome(url)]
-  for (const home of both) expect((await home.run(['init'])).code).toBe(0)
-  return both
-}
-
 const nodeOf = (home: TestHome) => home.value<string>('select id from node where data_dir = $1', [home.dataDir])
 
 describe('a page', () => {
   it('is worked on again where its files are, whichever node wants it', async () => {
-    const [one, two] = await twoNodes()
+    const [one, two] = await server.twoNodes()
     const first = one.start(['run'])
     const crawl = await one.add('--plugins', 'html,title', `${site.url}/page-1.html`)
     await sealedCrawl(one, crawl)
@@ -49,7 +41,7 @@ describe('a page', () => {
   })
 
   it('of a lost node is archived by another, all of it, and the older folder is to be removed', async () => {
-    const [one, two] = await twoNodes()
+    const [one, two] = await server.twoNodes()
     const hold = join(one.dataDir, 'hold')
     for (const home of [one, two])
       hook(home, 'waits', '41_waits.sh', `while [[ -e ${hold} ]]; do sleep 0.05; done; echo waited >waited.txt`)

@@ -19,18 +19,11 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-async function twoNodes(): Promise<[TestHome, TestHome]> {
-  const url = await server.emptyDatabase()
-  const both: [TestHome, TestHome] = [server.newHome(url), server.newHome(url)]
-  for (const home of both) expect((await home.run(['init'])).code).toBe(0)
-  return both
-}
-
 const schemaOf = (home: TestHome) => home.value<number>('select max(version) from schema_migration')
 
 describe('a newer program', () => {
   it('with an additive migration applies it at once: the leader of another node goes on, and says so once', async () => {
-    const [one, two] = await twoNodes()
+    const [one, two] = await server.twoNodes()
     const newer = newerProgram('additive', 'alter table snapshot add column mood text; create table weather (day date)')
     const older = one.start(['run'])
     await older.says(/leading/)
@@ -58,7 +51,7 @@ describe('a newer program', () => {
   })
 
   it('with a breaking one asks the leader of another node, by name, and waits until it has drained', async () => {
-    const [one, two] = await twoNodes()
+    const [one, two] = await server.twoNodes()
     const newer = newerProgram('breaking', 'alter table snapshot add column mood text')
     const hold = join(one.dataDir, 'hold')
     hook(one, 'waits', '41_waits.sh', `while [[ -e ${hold} ]]; do sleep 0.05; done; echo waited >waited.txt`)
