@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { codeOf } from '../../src/base/errors.ts'
 import { eventually } from './program.ts'
 
 /** One live process, as seen from outside. */
@@ -77,6 +78,15 @@ export async function bringToStand(pid: number): Promise<boolean> {
       return false // Reaped.
     }
     await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+}
+
+/** Lets a stopped process go on (SIGCONT), unless it was killed meanwhile. */
+export function letGoOn(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT')
+  } catch (error) {
+    if (codeOf(error) !== 'ESRCH') throw error
   }
 }
 

@@ -7,7 +7,7 @@ import { TRUST_MS } from '../../../src/db/heartbeats.ts'
 import { expectComplete, pagesOf, resultsOf } from '../../support/archive.ts'
 import { pidsOf, sealedCrawl } from '../../support/observer.ts'
 import { hook } from '../../support/plugins.ts'
-import { bringToStand, isThere, processesOf } from '../../support/processes.ts'
+import { bringToStand, isThere, letGoOn, processesOf } from '../../support/processes.ts'
 import { eventually } from '../../support/program.ts'
 import { useSharedServer } from '../../support/shared-database.ts'
 import { type Site, startSite } from '../../support/site.ts'
@@ -49,7 +49,7 @@ it('a machine that stood still, while another archived its page, ends its hook a
   await sleep(TRUST_MS - (performance.now() - since))
 
   const thawed = Date.now()
-  for (const pid of family.reverse()) process.kill(pid, 'SIGCONT')
+  for (const pid of family.reverse()) letGoOn(pid)
   await first.says(/cannot know that it leads/)
   await eventually(() => family.every((pid) => pid === first.pid || !isThere(pid)))
   const last = Number(readFileSync(log, 'utf8').trim().split('\n').at(-1))

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makePersona } from '../../../src/browse/persona/write.ts'
@@ -136,6 +136,7 @@ describe.skipIf(noOtherUser)(`as root${noOtherUser ? `: ${noOtherUser}` : ''}`, 
     const hook = await eventually(() => processesOf(home.dataDir).find(isIt))
     const others = processesOf(home.dataDir).filter(({ command }) => / worker (crawl|snapshot)/.test(command))
     expect(others.map(({ pid }) => uidOf(pid))).toEqual(others.map(() => 0))
+    await eventually(() => existsSync(join(home.dataDir, `.hooks-${uid}`, 'own', 'again')))
     runner.signal('SIGKILL')
     await eventually(() => !allProcesses().some(({ pid }) => pid === hook.pid))
     expect((await home.run(['run', '--exit-on-idle'])).code).toBe(0)
