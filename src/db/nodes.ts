@@ -162,10 +162,31 @@ export const mayWorkHere = (table: string, node: string): string =>
   `(${table}.home_node is null or ${table}.home_node = ${node} or not exists (
       select from node where node.id = ${table}.home_node and node.state = 'active'))`
 
-/** The same for a page, which is anybody's, too, as long as no result has files. */
+/** Claims of a page in a row without progress at its home, after which another node is to try it. */
+const TRIES_AT_HOME = 3
+/** How long the page waits for one: the others may be busy, or work on some crawls only. */
+const WAIT_FOR_ANOTHER = '15 minutes'
+
+const otherActive = (node: string) => `from node where node.id <> ${node} and node.state = 'active'`
+
+/** A condition on a page: its claims at its home came to nothing, and another node is to try it. */
+const isToMove = (table: string): string =>
+  `(${table}.attempts = ${TRIES_AT_HOME} and ${table}.retry_at > now() - interval '${WAIT_FOR_ANOTHER}'
+      and ${table}.home_node is not null and exists (select ${otherActive(`${table}.home_node`)}))`
+
+/**
+ * The same for a page, which is anybody's, too, as long as no result has files. One that ended its workers at its home
+ * is for the others for a while: what is wrong may be the machine. Its next claim counts, so it moves once.
+ */
 export const pageMayWorkHere = (table: string, node: string): string =>
-  `(${mayWorkHere(table, node)} or not exists (
-      select from archive_result where snapshot_id = ${table}.id and node_id is not null))`
+  `case when ${isToMove(table)} then ${table}.home_node <> ${node}
+    else ${mayWorkHere(table, node)} or not exists (
+      select from archive_result where snapshot_id = ${table}.id and node_id is not null) end`
+
+/** For a page that may not be worked on here: the node that may, as far as we know. */
+export const workerElsewhere = (table: string, node: string): string =>
+  `case when ${table}.home_node <> ${node} then ${table}.home_node
+    else (select id ${otherActive(node)} order by heartbeat_at desc limit 1) end`
 
 /** Whether files whose row names this node are on another disk than ours. Null: no node has any. */
 export const isAway = (node: string | null, { dataDirId }: Pick<Home, 'dataDirId'>): node is string =>

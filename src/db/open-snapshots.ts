@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { LEASE_SECONDS } from '../engine/machine.ts'
 import type { Home } from './home.ts'
-import { drains, pageMayWorkHere } from './nodes.ts'
+import { drains, pageMayWorkHere, workerElsewhere } from './nodes.ts'
 import { withRetry } from './retry.ts'
 
 /** The unsealed snapshots of a crawl, as far as its supervisor needs to know. */
@@ -16,7 +16,7 @@ export interface OpenSnapshots {
   readonly claimed: number
   /** Seconds until the first is due, when none is due, claimed or still to come; else 0. */
   readonly rest_s: number
-  /** The other node, which works, that has the files of the first one due. */
+  /** The other node, which works, that is to work on the first one due: it has its files, or it failed here. */
   readonly elsewhere: string | null
   /** This node begins nothing: somebody drains it. */
   readonly drains: boolean
@@ -38,6 +38,7 @@ export async function openSnapshots(
   const unfinished = sql`
     from snapshot where in_index_order() and crawl_id = ${crawlId} and status in ('queued', 'started')`
   const inOrder = sql`order by retry_at, id`
+  const elsewhere = sql.raw(workerElsewhere('snapshot', `'${dataDirId}'`))
   const isDrained = sql.raw(drains(`'${dataDirId}'`))
   const isHere = sql.raw(`(not ${drains(`'${dataDirId}'`)} and ${pageMayWorkHere('snapshot', `'${dataDirId}'`)})`)
   const select = sql<OpenSnapshots>`
@@ -51,8 +52,9 @@ export async function openSnapshots(
              (select count(*) from (
                 select ${unfinished} and retry_at <= now() and ${isHere}
                 ${inOrder} limit ${sql.lit(MOST_DUE)}) as ready) as due,
-             (select case when not ${isHere} then home_node end from (
-                select id, home_node ${unfinished} and retry_at <= now() ${inOrder} limit 1) as snapshot) as elsewhere,
+             (select case when not ${isHere} then ${elsewhere} end from (
+                select id, home_node, attempts, retry_at ${unfinished} and retry_at <= now() ${inOrder} limit 1
+              ) as snapshot) as elsewhere,
              (select count(*) from (
                 select ${unfinished} and claim_token is not null
                   and retry_at > now() and retry_at <= now() + make_interval(secs => ${2 * LEASE_SECONDS})

@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, pagesOf, resultsOf } from '../../support/archive.ts'
@@ -72,5 +72,33 @@ describe('a page', () => {
     expect(existsSync(join(one.dataDir, page.output_dir, 'html'))).toBe(true)
     second.signal('SIGTERM')
     expect((await second.finished()).code).toBe(0)
+  })
+
+  it('that ends its workers on one node is archived by the other, all of it, after three attempts', async () => {
+    const [one, two] = await server.twoNodes()
+    const script = (home: TestHome, deed: string) => hook(home, 'fickle', '41_fickle.sh', deed)
+    script(one, `echo x >>${join(one.dataDir, 'tries')}; kill -9 $PPID; sleep 1000`)
+    script(two, 'echo well >well.txt')
+    const first = one.start(['run'])
+    await first.says(/leading \(term 1\)/)
+    const crawl = await one.add('--plugins', 'html,fickle', `${site.url}/page-1.html`)
+    await eventually(() => one.value<boolean>('select home_node is not null from snapshot'))
+    const second = two.start(['run'])
+    await sealedCrawl(two, crawl)
+    const [bad, good] = [await nodeOf(one), await nodeOf(two)]
+    expect(readFileSync(join(one.dataDir, 'tries'), 'utf8').trim().split('\n')).toHaveLength(3)
+    const results = await resultsOf(two, crawl)
+    expect(results.map(({ plugin, status, node_id }) => [plugin, status, node_id])).toEqual([
+      ['html', 'succeeded', good],
+      ['fickle', 'succeeded', good],
+    ])
+    await expectComplete(two, crawl)
+    await eventually(async () => (await two.query('select from file_job')).length === 0)
+    expect(await two.value('select state from node where id = $1', [bad])).toBe('active')
+    expect(existsSync(join(one.dataDir, (await pagesOf(one, crawl))[0]!.output_dir, 'html'))).toBe(false)
+    for (const runner of [first, second]) {
+      runner.signal('SIGTERM')
+      expect((await runner.finished()).code).toBe(0)
+    }
   })
 })
