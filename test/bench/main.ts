@@ -18,6 +18,7 @@ import { page } from './page.ts'
 import { pageShare } from './page-share.ts'
 import { pages } from './pages.ts'
 import { killChildren } from './program.ts'
+import { queue } from './queue.ts'
 import { scaleViews } from './scale-views.ts'
 import { screens } from './screens.ts'
 import { server } from './server.ts'
@@ -37,6 +38,7 @@ const BENCHES = {
   memory: { run: memory, rounds: 1 },
   captures: { run: captures, rounds: 3 },
   list: { run: list, rounds: 2 },
+  queue: { run: queue, rounds: 3 },
   nodes: { run: nodes, rounds: 3 },
   imports: { run: imports, rounds: 3 },
   export: { run: exported, rounds: 3 },

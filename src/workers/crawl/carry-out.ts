@@ -14,7 +14,7 @@ import { sealCrawl } from './crawl-ends.ts'
 import type { CrawlPageWriter } from './crawl-page-writer.ts'
 import type { CrawlState, CrawlStep } from './crawl-plan.ts'
 import { writeCrawlWacz } from './crawl-wacz.ts'
-import { expandPart } from './expand-list.ts'
+import type { ListPace } from './expand-list.ts'
 import type { PoolWatch } from './pool-watch.ts'
 import type { Services } from './services.ts'
 
@@ -33,6 +33,7 @@ export interface CrawlInWork extends CrawlLane {
   readonly tick: Context
   readonly services: Services
   readonly page: CrawlPageWriter
+  readonly list: ListPace
   readonly watch: PoolWatch
 }
 
@@ -44,7 +45,7 @@ const PACE_MS = 100
  * @returns the changes of its state
  */
 export async function carryOut(crawl: CrawlInWork, next: CrawlStep): Promise<Partial<CrawlState>> {
-  const { context, queue, pool, sequence, claim, tick, services, page, watch } = crawl
+  const { context, queue, pool, sequence, claim, tick, services, page, list, watch } = crawl
   const { owner, stop, bell, log } = context
   switch (next.do) {
     case 'look':
@@ -72,7 +73,7 @@ export async function carryOut(crawl: CrawlInWork, next: CrawlStep): Promise<Par
       await pool.killStuck()
       await pool.fill(next.begin)
       await page.whenDue()
-      if (next.meanwhile === 'expand') await expandPart(owner.home.db, claim)
+      if (next.meanwhile === 'expand') await list.expand(owner.home.db, claim)
       if (next.meanwhile === 'pace') await sleep(PACE_MS, tick.signal)
       if (next.meanwhile !== 'expand') await bell.wait(watch.waitMs, tick.signal)
       return { pages: undefined }
@@ -81,7 +82,7 @@ export async function carryOut(crawl: CrawlInWork, next: CrawlStep): Promise<Par
 
 /** Looks at the current state of the crawl, its services and its pages. */
 async function look(crawl: CrawlInWork): Promise<Partial<CrawlState>> {
-  const { context, queue, pool, claim, tick, services, watch } = crawl
+  const { context, queue, pool, claim, tick, services, list, watch } = crawl
   const { home } = context.owner
   tick.progress()
   if (await services.haveEnded()) return { services: 'fallen' }
@@ -94,7 +95,14 @@ async function look(crawl: CrawlInWork): Promise<Partial<CrawlState>> {
   watch.tend(pages)
   const isInScope = allPagesWithin(context.scope) || !pages.open || (await isWithin(home, context.scope, claim.id))
   const hasSpace = hasSpaceIn(context)
-  return { pages, isInScope, hasSpace, mayBegin: mayBegin(crawl, tick.signal, hasSpace), bundle: 'due' }
+  return {
+    pages,
+    isInScope,
+    hasSpace,
+    mayBegin: mayBegin(crawl, tick.signal, hasSpace),
+    isListDue: list.isDue,
+    bundle: 'due',
+  }
 }
 
 const hasSpaceIn = ({ owner, settings }: WorkerProcessContext) =>

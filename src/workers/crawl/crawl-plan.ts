@@ -15,12 +15,14 @@ export interface CrawlState {
   readonly hasSpace: boolean
   /** Whether a page may begin here: no stop is in progress, and there is disk space. */
   readonly mayBegin: boolean
+  /** Whether the next part of its list may be expanded although many pages are due: see `ListPace`. */
+  readonly isListDue: boolean
   readonly isStopped: boolean
 }
 
 export const STARTED: CrawlState = {
   ...{ services: 'up', bundle: 'due', isInScope: true, isSealed: false },
-  ...{ hasSpace: false, mayBegin: false, isStopped: false },
+  ...{ hasSpace: false, mayBegin: false, isListDue: true, isStopped: false },
 }
 
 export type CrawlNext = CrawlStep | { readonly do: 'release' } | { readonly do: 'rest' }
@@ -47,10 +49,11 @@ export function planCrawl(state: CrawlState): CrawlNext {
     return services === 'up' ? { do: 'end services' } : { do: 'seal' }
   }
   if (isCutShort || state.isStopped || isIdle(pages) || isElsewhere(pages) || !state.isInScope) return { do: 'release' }
-  const wait = pages.due >= MOST_DUE ? 'pace' : 'wait'
+  const areMany = pages.due >= MOST_DUE
+  const mayExpand = pages.listed && state.hasSpace && (state.isListDue || !areMany || !state.mayBegin)
   return {
     do: 'work',
     begin: state.mayBegin ? pages.due : 0,
-    meanwhile: pages.listed && state.hasSpace ? 'expand' : wait,
+    meanwhile: mayExpand ? 'expand' : areMany ? 'pace' : 'wait',
   }
 }

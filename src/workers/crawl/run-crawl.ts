@@ -12,6 +12,7 @@ import { type CrawlInWork, type CrawlLane, carryOut, mayBegin } from './carry-ou
 import { releaseCrawl } from './crawl-ends.ts'
 import { CrawlPageWriter } from './crawl-page-writer.ts'
 import { planCrawl, STARTED } from './crawl-plan.ts'
+import { ListPace } from './expand-list.ts'
 import { PoolWatch } from './pool-watch.ts'
 import { Services } from './services.ts'
 import { sayWhatIsLeftOut, startCrawl } from './start-crawl.ts'
@@ -71,7 +72,8 @@ async function begin(lane: CrawlLane, claim: CrawlClaim, tick: Context): Promise
   await services.start()
   // A page that is begun in a stop comes to nothing, and would count as tried.
   if (!stop.drain.aborted && !abort.aborted) await first.begin()
-  return { ...lane, claim: started, tick, services, watch, page: new CrawlPageWriter(context, claim.row, pool) }
+  const page = new CrawlPageWriter(context, claim.row, pool)
+  return { ...lane, claim: started, tick, services, watch, page, list: new ListPace(claim.row) }
 }
 
 const isQueued = (claim: CrawlClaim): claim is CrawlClaim<'queued'> => claim.state === 'queued'

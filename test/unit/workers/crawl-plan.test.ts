@@ -21,6 +21,17 @@ it.each<[string, CrawlState, string]>([
   ['with pages', seen({}), 'work, begin 3, wait'],
   ['with many pages', seen({ due: MOST_DUE }), `work, begin ${MOST_DUE}, pace`],
   ['with more in its list', seen({ listed: true, due: MOST_DUE }), `work, begin ${MOST_DUE}, expand`],
+  [
+    'with more in its list, which rests',
+    seen({ listed: true, due: MOST_DUE }, { isListDue: false }),
+    `work, begin ${MOST_DUE}, pace`,
+  ],
+  ['with few pages, whose list rests', seen({ listed: true }, { isListDue: false }), 'work, begin 3, expand'],
+  [
+    'with more in its list, which rests, where no page may begin',
+    seen({ listed: true, due: MOST_DUE }, { isListDue: false, mayBegin: false }),
+    'work, begin 0, expand',
+  ],
   ['on a full disk', seen({ listed: true }, { hasSpace: false, mayBegin: false }), 'work, begin 0, wait'],
   ['for another runner', seen({}, { mayBegin: false }), 'work, begin 0, wait'],
   ['none of whose pages is for this runner', seen({}, { isInScope: false }), 'release'],
