@@ -255,7 +255,7 @@ export const SETTINGS = {
     means: 'how many crawls are worked on at once',
   }),
   MAX_SNAPSHOT_WORKERS: setting(WORKERS, undefined, {
-    standardIs: `cores, from 2 to ${MOST_WORKERS}`,
+    standardIs: `one more than cores, at most ${MOST_WORKERS}`,
     by: 'machine',
     means: 'how many pages of one crawl are archived at once',
   }),

@@ -26,6 +26,7 @@ import { standby } from './standby.ts'
 import { start } from './start.ts'
 import { suite } from './suite.ts'
 import { takeover } from './takeover.ts'
+import { tricks } from './tricks.ts'
 
 /** Each bench with the rounds it takes until its medians stand still on a quiet machine. */
 const BENCHES = {
@@ -55,6 +56,7 @@ const BENCHES = {
   plugins: { run: hooks, rounds: 7 },
   screens: { run: screens, rounds: 3 },
   suite: { run: suite, rounds: 3 },
+  tricks: { run: tricks, rounds: 3 },
 } as const satisfies Record<string, { run: (rounds: number) => Promise<Figure[]>; rounds: number }>
 type Name = keyof typeof BENCHES
 

@@ -9,7 +9,10 @@ export function crawlWorkers(config: Config, pages = Number.POSITIVE_INFINITY): 
   return Math.min(config.MAX_CRAWL_WORKERS, pages)
 }
 
-/** How many snapshots of one crawl are archived at once. */
+/**
+ * How many snapshots of one crawl are archived at once: one more than there are cores, since a page that waits for its
+ * site, or for the disk, leaves its core to another.
+ */
 export function snapshotWorkers(config: Config): number {
-  return config.MAX_SNAPSHOT_WORKERS ?? Math.min(Math.max(availableParallelism(), 2), MOST_WORKERS)
+  return config.MAX_SNAPSHOT_WORKERS ?? Math.min(availableParallelism() + 1, MOST_WORKERS)
 }
