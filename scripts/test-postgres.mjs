@@ -1,6 +1,6 @@
-// `npm run test:postgres [-- MAJOR...]`: runs the tests of the engine, of the queue and of backups on every PostgreSQL
-// that we support, and an upgrade from 17; `npm test` runs them on the newest. Fetches the servers into the temporary
-// directory, once. Prints a line for each major.
+// `npm run test:postgres [-- MAJOR...]`: runs the tests of the engine, of the queue, of backups and of what statements
+// read on every PostgreSQL that we support, and an upgrade from 17; `npm test` runs them on the newest. Fetches the
+// servers into the temporary directory, once. Prints a line for each major.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -38,7 +38,7 @@ for (const major of majors) {
   process.exit(2)
 }
 const account = serverAccount() // PostgreSQL refuses to run as root.
-const files = globSync('test/integration/{engine/*,*/{queue,backup,db-upgrade}}.test.ts', { cwd: root })
+const files = globSync('test/integration/{engine/*,*/{queue,backup,db-upgrade},house/*-plans}.test.ts', { cwd: root })
 for (const major of majors) {
   const { status, stdout, stderr } = await onServer(fetched(major), (url) =>
     spawnSync(pinnedNode, [join(root, 'scripts', 'test.mjs'), ...files], {

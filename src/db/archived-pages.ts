@@ -65,20 +65,21 @@ export async function pageChanges(
     url_hash: string
     page: (Omit<ListedPage, 'sealed_at'> & { sealed_at: string }) | null
   }>`
-    select e.number, e.changed::text as changed, e.crawl_id, encode(e.url_hash, 'hex') as url_hash,
-           case when s.id is not null then to_jsonb(s) end as page
+    select e.number, e.changed::text as changed, e.crawl_id, encode(e.url_hash, 'hex') as url_hash, (
+      -- Page by page: PostgreSQL 15 would join with all pages.
+      select to_jsonb(page) from (
+        select id, url, title, outcome, cause, http_status, status_changed_at as sealed_at, output_dir, output_size,
+               home_node,
+               ${tagsOf(sql`snapshot.id`)} as tags,
+               ${picturesOfPage(sql`snapshot.id`)} as pictures
+        from snapshot where id = e.snapshot_id and status = 'sealed'
+      ) page
+    ) as page
     from (
       select * from archived_page
       where (changed, number) > (${after?.changed ?? '0'}::xid8, ${after?.number ?? 0}::bigint)
       order by changed, number limit ${limit}
     ) e
-    left join lateral (
-      select id, url, title, outcome, cause, http_status, status_changed_at as sealed_at, output_dir, output_size,
-             home_node,
-             ${tagsOf(sql`snapshot.id`)} as tags,
-             ${picturesOfPage(sql`snapshot.id`)} as pictures
-      from snapshot where id = e.snapshot_id and status = 'sealed'
-    ) s on true
     order by e.changed, e.number`
   return await byIndex(db, async (tx) => {
     const settled = { changed: (await horizon.execute(tx)).rows[0]!.xid, number: 0 }

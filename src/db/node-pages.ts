@@ -98,7 +98,7 @@ export async function deleteNode(db: Database, nodeId: string): Promise<boolean>
   const deletion = sql`
     with gone as (
       delete from node where id = ${nodeId} and not exists (
-        select from snapshot where status = 'sealed' and home_node = ${nodeId})
+        select from snapshot where in_index_order() and status = 'sealed' and home_node = ${nodeId})
       returning id, name
     ), noted as (
       update runner_term set forgotten = gone.name from gone where data_dir_id = gone.id)

@@ -102,8 +102,8 @@ async function replaceInLists(tx: Database, tags: readonly Tag[], name: string |
     where crawl->'tags' ?| ${names}::text[]`.execute(tx)
   await watchPages(
     tx,
-    sql`select distinct s.id from snapshot_tag st join snapshot s on s.id = st.snapshot_id
-      where st.tag_id = any(${ids}::uuid[]) and s.status = 'sealed'`,
+    sql`select id from snapshot where status = 'sealed'
+      and id = any(array(select snapshot_id from snapshot_tag where tag_id = any(${ids}::uuid[])))`,
   )
   return ids
 }

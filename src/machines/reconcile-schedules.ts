@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
-import { transact } from '../db/retry.ts'
+import { byIndex } from '../db/lists/by-index.ts'
 import type { Machine } from '../engine/machine.ts'
 import { isMisscheduled, rescheduled } from '../engine/woken.ts'
 import { lockCrawls, wakeCrawls } from './commands.ts'
@@ -14,7 +14,7 @@ import { snapshotMachine } from './snapshot.ts'
  * @returns how many
  */
 export async function reconcileSchedules(db: Database): Promise<number> {
-  return await transact(db, async (tx) => {
+  return await byIndex(db, async (tx) => {
     const pages = sql`select crawl_id from snapshot work where ${sql.raw(isMisscheduled(snapshotMachine))}`
     const ids = await lockCrawls(tx, sql`id = any(array(${pages}))`)
     const crawls = await reschedule(tx, crawlMachine)

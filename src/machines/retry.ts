@@ -115,7 +115,9 @@ export async function retry(home: Pick<Home, 'db' | 'dataDirId'>, request: Retry
       select crawl_id as id from snapshot where id = any(${[...pages]}::uuid[])
       union
       select id from crawl c where ${everything} and id = any(${crawls}::uuid[]) and id <> all(${adopted}::uuid[])
-        and (c.next_part is not null or not exists (select 1 from snapshot s where s.crawl_id = c.id))`.execute(tx)
+        and (c.next_part is not null or (
+          -- In the order of an index that begins with the crawl: it is never looked for in all pages.
+          select s.id from snapshot s where s.crawl_id = c.id order by s.url_hash limit 1) is null)`.execute(tx)
     const ids = parents.map(({ id }) => id)
     const reopened = await reopen(tx, 'crawl', ids)
     // The unexpanded rest of a cancelled list continues only with the crawl as a whole, not when a single page is

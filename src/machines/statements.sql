@@ -193,9 +193,12 @@ with fence as (select data_dir_id from runner_term where data_dir_id = $9 and te
     fence
   where work."status" in ('queued', 'started') and work."retry_at" <= now() and work.crawl_id = (select id
     from crawl where claimed_by = $6 limit 1) and not exists (select from node where node.id = $7
-    and node.state = 'draining') and ((work.home_node is null or work.home_node = $8 or not exists (
+    and node.state = 'draining') and case when (work.attempts = 3 and work.retry_at > now() - interval '15 minutes'
+  and work.home_node is not null and exists (select from node where node.id <> work.home_node
+    and node.state = 'active')) then work.home_node <> $8
+else (work.home_node is null or work.home_node = $8 or not exists (
   select from node where node.id = work.home_node and node.state = 'active')) or not exists (
-  select from archive_result where snapshot_id = work.id and node_id is not null)) and in_index_order()
+  select from archive_result where snapshot_id = work.id and node_id is not null) end and in_index_order()
     and (work."retry_at", work."id") >= ($2::timestamptz, $3::uuid)
   order by work."retry_at", work."id"
   limit 1

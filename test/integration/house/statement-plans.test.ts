@@ -747,6 +747,10 @@ async function grow(): Promise<void> {
   await addUpCounts(db)
 }
 
+/** Hides what ANALYZE found, or shows it again: the planner looks only for statistics of tables without their heirs. */
+const haveStatistics = (has: boolean) =>
+  test.query('update pg_statistic set stainherit = not $1 where starelid >= 16384', [has]) // Not of system tables.
+
 let sent: readonly Sent[]
 let generic: PreparedStatements
 let custom: PreparedStatements
@@ -775,6 +779,8 @@ beforeAll(async () => {
     [crawl, token, worker],
   )
   sent = await record(recorder)
+  await test.query('analyze')
+  await haveStatistics(false)
   await test.query(`truncate runner_term, row_change, row_total, ${LARGE.join(', ')} cascade`)
   generic = await PreparedStatements.open(test.databaseUrl, 'force_generic_plan')
   custom = await PreparedStatements.open(test.databaseUrl, 'force_custom_plan')
@@ -869,8 +875,10 @@ describe('the statements of the queues', () => {
 })
 
 describe('no statement reads a whole large table', () => {
-  it('by a plan that was made while the tables were empty', async () => {
+  it('by a plan that was made while the tables were empty', async ({ skip }) => {
     // A connection keeps them, unless a busy server tells it to forget what it knew of the tables.
+    const isEmbedded = await test.value<boolean>("select current_setting('cluster_name') = 'archivebox'")
+    skip(!isEmbedded, "on a server of one's own nothing is kept prepared")
     expect(await dear((each) => generic.plan(each), SENT_ONCE)).toEqual({})
   })
 
@@ -881,6 +889,12 @@ describe('no statement reads a whole large table', () => {
 
   it('by a plan for these values, before there are statistics', async () => {
     expect(await dear((each) => custom.plan(each))).toEqual({})
+  })
+
+  it('with statistics from when the tables were small, by a plan for any values', async () => {
+    await haveStatistics(true)
+    await generic.forget()
+    expect(await dear((each) => generic.plan(each), SENT_ONCE)).toEqual({})
   })
 
   it('with statistics, by a plan for any values', async () => {
