@@ -40,7 +40,8 @@ export class Server {
     const log = openSync(`${this.#folder}.log`, 'a')
     const env = { PATH: process.env['PATH'], HOME: this.#folder }
     const as = ['setpriv', `--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups']
-    const [command, ...args] = [...inSpace(this.plug), ...as, PATRONI, config]
+    // The first process must not change its account: then `unshare` would not take it along.
+    const [command, ...args] = [...inSpace(this.plug), 'sh', '-c', '"$@"; exit', this.name, ...as, PATRONI, config]
     this.#outer = spawn(command!, args, { cwd: '/', env, detached: true, stdio: ['ignore', log, log] })
   }
 
