@@ -32,6 +32,7 @@ const LOST_SECONDS = 30
 /** How long all work may take once they are back; and then the removal of older folders. */
 const CALM_MS = 4 * 60_000
 const DRAINED_MS = 60_000
+const OPEN = "crawl where status <> 'sealed'"
 
 const missing = missingPackages()
 if (missing.length > 0) {
@@ -123,9 +124,10 @@ async function night(): Promise<string[]> {
     ...others.map((machine) => suffer(machine, chance(), it)),
   ])
   say('all machines are back')
-  await isAllDone()
+  await isNone(OPEN, CALM_MS)
   const found = await forgetLost(desk, lost, say)
-  await isAllDone()
+  await isNone(OPEN, CALM_MS)
+  await isNone('file_job', DRAINED_MS)
   for (const machine of machines) {
     const { code } = (await machine.shutDown()) ?? { code: undefined }
     if (code !== 0) say(`${machine.name} ended with ${code}: ${machine.said.slice(-800)}`)
@@ -139,12 +141,8 @@ async function night(): Promise<string[]> {
   return found
 }
 
-/** Waits until no work is left, and says what is when that takes too long. */
-async function isAllDone(): Promise<void> {
-  const isNone = (what: string, ms: number) =>
-    eventually(() => desk.value<boolean>(`select not exists (select from ${what})`), ms).catch(() =>
-      say(`left: ${what}`),
-    )
-  await isNone("crawl where status <> 'sealed'", CALM_MS)
-  await isNone('file_job', DRAINED_MS)
+/** Waits until no row is left there, and says so when that takes too long. */
+async function isNone(what: string, ms: number): Promise<void> {
+  const ask = () => desk.value<boolean>(`select not exists (select from ${what})`)
+  await eventually(ask, ms).catch(() => say(`left: ${what}`))
 }
