@@ -10,7 +10,7 @@ const LONG = [40, 110] as const
 /** What befalls a machine, and how often beside the others. */
 const FAULTS = { power: 3, freeze: 3, unplug: 2, mislead: 2 } as const
 /** What befalls the primary. */
-const ENDS = { kill: 1, cut: 1 } as const
+const ENDS = { kill: 1, cut: 2 } as const
 /** For so long at most nothing has reached the standby when the primary is cut off. */
 const BEHIND = 8
 

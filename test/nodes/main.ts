@@ -82,7 +82,9 @@ async function ready({ name, home }: Pick<Machine, 'name' | 'home'>): Promise<vo
   )
 }
 
-say(`seed ${values.seed}, ${values.minutes} minutes, ${MACHINES} machines, a ${isSync ? '' : 'a'}synchronous standby`)
+say(
+  `seed ${values.seed}, ${values.minutes} minutes, ${MACHINES} machines, ${isSync ? 'a ' : 'an a'}synchronous standby`,
+)
 let broken: string[]
 // Whoever ends us leaves no namespace behind.
 const over = new AbortController()

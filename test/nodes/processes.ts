@@ -14,7 +14,8 @@ export function processesUnder(outer: number): number[] {
   const first = children(outer)[0]
   if (!first) return []
   const space = spaceOf(first)
-  return readdirSync('/proc').flatMap((pid) => (/^\d/.test(pid) && spaceOf(pid) === space ? Number(pid) : []))
+  const others = readdirSync('/proc').filter((pid) => /^\d/.test(pid) && pid !== first && spaceOf(pid) === space)
+  return [first, ...others].map(Number)
 }
 
 /** Kills a program, and waits until it is gone. */
