@@ -99,9 +99,8 @@ async function unverified({ machines, isSync, say }: Morning): Promise<string[]>
   for (const machine of machines) {
     if (!isSync) {
       const { code, stdout, stderr } = await machine.run('verify', '--mend')
-      say(
-        `${machine.name}: verify --mend had ${stdout.split('\n').filter((line) => line.startsWith('{')).length} to do`,
-      )
+      const problems = stdout.split('\n').filter((line) => line.includes('"type":"Problem"'))
+      say(`${machine.name}: verify --mend had ${problems.length} to do`)
       if (code !== 0) found.push(`verify --mend on ${machine.name} ended with ${code}: ${stdout}${stderr}`)
     }
     const { code, stdout, stderr } = await machine.run('verify')
