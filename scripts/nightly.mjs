@@ -1,8 +1,9 @@
 // `npm run nightly [-- --minutes N]`: everything that takes too long for every run. Runs the whole suite without
 // samples, every mutant, and random faults for N minutes (default 30), once more with a browser; builds and runs the
-// image where buildah is; then hostile input, and three machines on one database, for a third of that; and the package,
-// installed in every way. Prints its seed; `SEED=n` sets one. Only one part: `npm run nightly -- hostile [--minutes N]
-// [--seed S]`, `npm run nightly -- nodes` with the same, `npm run nightly -- install [PART OF A NAME]`.
+// image where buildah is; then hostile input, and three machines on a database that fails over, for a third of that;
+// and the package, installed in every way. Prints its seed; `SEED=n` sets one. Only one part:
+// `npm run nightly -- hostile [--minutes N] [--seed S]`, `npm run nightly -- nodes` with the same,
+// `npm run nightly -- install [PART OF A NAME]`.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

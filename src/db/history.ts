@@ -5,9 +5,10 @@ import type { Database } from './database.ts'
 // Rows of ended processes and the log of transitions are history: no decision depends on them. All leaders of a
 // database trim it.
 
-/** Uses the indexes, whatever the planner assumes about tables without statistics. */
+/** Uses the indexes, whatever the planner assumes about tables without statistics, and compiles nothing for that. */
 const ALONG_INDEXES = sql`
-  select set_config(name, 'off', true) from unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin}'::text[]) as name`
+  select set_config(name, 'off', true)
+  from unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin,jit}'::text[]) as name`
 
 /** The condition that nothing refers to an ended process. */
 const IS_FORGOTTEN = sql`

@@ -57,4 +57,5 @@ const WALKING = [
   ['enable_mergejoin', 'off'],
   ['random_page_cost', '1.1'],
   ['cursor_tuple_fraction', '1'],
+  ['jit', 'off'], // What is off is priced so high that a server would compile each statement.
 ] as const
