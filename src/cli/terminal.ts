@@ -37,10 +37,15 @@ class Terminal {
     else this.#write(line)
   }
 
-  /** Says a sentence: a terminal breaks it between words. */
-  tell(text: string): void {
+  /**
+   * Says a sentence: a terminal breaks it between words.
+   * @param mark what it begins with, in a colour
+   */
+  tell(sentence: string, mark = '', colour: (text: string) => string = String): void {
+    const text = `${mark}${sentence}`
     const isWrapped = process.stderr.isTTY && !this.json && !text.includes('\n')
-    this.say(isWrapped ? wrappedUncut(text, this.columns).join('\n') : text)
+    const shown = isWrapped ? wrappedUncut(text, this.columns).join('\n') : text
+    this.say(shown.startsWith(mark) ? colour(mark) + shown.slice(mark.length) : shown)
   }
 
   /** Prints a log line. */
@@ -145,7 +150,7 @@ const shown = (text: string) => (process.stderr.isTTY ? legible(text) : text)
 export function sayError(error: AppError): void {
   terminal.live([])
   const all = error instanceof UsageErrors ? error.all : [error]
-  for (const each of all) terminal.tell(`${onStderr.red('error:')} ${shown(messageOf(each))}`)
+  for (const each of all) terminal.tell(shown(messageOf(each)), 'error: ', onStderr.red)
   for (const hint of new Set(all.flatMap((each) => each.hint ?? [])))
     terminal.say(`${onStderr.dim('hint:')}  ${shown(hint)}`)
 }

@@ -15,9 +15,8 @@ export function unreadRecord({ id, name, data_dir, state, pages }: PagesOn) {
 export function sayUnread(unread: readonly PagesOn[], then: string): void {
   for (const node of unread) {
     const place = node.data_dir === '' ? node.name : `${node.name} (${node.data_dir})`
-    terminal.tell(
-      `${onStderr.yellow('not read:')} ${many(node.pages, 'page')} on node ${place}; ${whileThere(node, then)}`,
-    )
+    const text = `${many(node.pages, 'page')} on node ${place}; ${whileThere(node, then)}`
+    terminal.tell(text, 'not read: ', onStderr.yellow)
   }
 }
 
