@@ -4,6 +4,7 @@ import { type AppError, messageOf, UsageErrors } from '../base/errors.ts'
 import { atLeast, type Level, type LineIds, type LogLine, type Sink } from '../base/log.ts'
 import type { GlobalOptions } from './options.ts'
 import { canvasOn } from './screen/canvas.ts'
+import { wrappedUncut } from './screen/flow.ts'
 import { refoot } from './screen/frame.ts'
 import { pageEndLine } from './screen/page-end.ts'
 import { isDumb, onStderr } from './screen/palette.ts'
@@ -34,6 +35,17 @@ class Terminal {
   say(line: string): void {
     if (this.json) this.log({ level: 'info', role: 'cli', text: harmless(line), ids: this.ids })
     else this.#write(line)
+  }
+
+  /**
+   * Says a sentence: a terminal breaks it between words.
+   * @param mark what it begins with, in a colour
+   */
+  tell(sentence: string, mark = '', colour: (text: string) => string = String): void {
+    const text = `${mark}${sentence}`
+    const isWrapped = process.stderr.isTTY && !this.json && !text.includes('\n')
+    const shown = isWrapped ? wrappedUncut(text, this.columns).join('\n') : text
+    this.say(shown.startsWith(mark) ? colour(mark) + shown.slice(mark.length) : shown)
   }
 
   /** Prints a log line. */
@@ -138,7 +150,7 @@ const shown = (text: string) => (process.stderr.isTTY ? legible(text) : text)
 export function sayError(error: AppError): void {
   terminal.live([])
   const all = error instanceof UsageErrors ? error.all : [error]
-  for (const each of all) terminal.say(`${onStderr.red('error:')} ${shown(messageOf(each))}`)
+  for (const each of all) terminal.tell(shown(messageOf(each)), 'error: ', onStderr.red)
   for (const hint of new Set(all.flatMap((each) => each.hint ?? [])))
     terminal.say(`${onStderr.dim('hint:')}  ${shown(hint)}`)
 }

@@ -13,9 +13,13 @@ export function unreadRecord({ id, name, data_dir, state, pages }: PagesOn) {
  * @param then what helps while the node is there
  */
 export function sayUnread(unread: readonly PagesOn[], then: string): void {
-  for (const { name, data_dir: dataDir, state, pages } of unread) {
-    const place = dataDir === '' ? name : `${name} (${dataDir})`
-    const how = state === 'active' || state === 'draining' ? then : `that node is ${state}`
-    terminal.say(`${onStderr.yellow('not read:')} ${many(pages, 'page')} on node ${place}; ${how}`)
+  for (const node of unread) {
+    const place = node.data_dir === '' ? node.name : `${node.name} (${node.data_dir})`
+    const text = `${many(node.pages, 'page')} on node ${place}; ${whileThere(node, then)}`
+    terminal.tell(text, 'not read: ', onStderr.yellow)
   }
 }
+
+/** What helps while a node is there, or why it does not. */
+export const whileThere = ({ state }: Pick<PagesOn, 'state'>, then: string): string =>
+  state === 'active' || state === 'draining' ? then : `that node is ${state}`

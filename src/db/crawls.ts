@@ -70,10 +70,14 @@ export async function lockCrawl(tx: Database, id: string): Promise<LockedCrawl |
   return rows[0]
 }
 
-/** A crawl's folder; undefined when it was deleted. */
-export async function folderOfCrawl(db: Database, id: string): Promise<string | undefined> {
-  const select = sql<{ output_dir: string }>`select output_dir from crawl where id = ${id}`
-  return (await withRetry(db, () => select.execute(db))).rows[0]?.output_dir
+/** A crawl's folder, and the node that has it; undefined when it was deleted. */
+export async function placeOfCrawl(
+  db: Database,
+  id: string,
+): Promise<Pick<CrawlRow, 'output_dir' | 'home_node'> | undefined> {
+  const select = sql<Pick<CrawlRow, 'output_dir' | 'home_node'>>`
+    select output_dir, home_node from crawl where id = ${id}`
+  return (await withRetry(db, () => select.execute(db))).rows[0]
 }
 
 /**

@@ -36,7 +36,8 @@ ${data({ top: place.top, ...listed })}`
 /** A crawl in a list of them. */
 export function crawlCard(crawl: ArchiveCrawl, place: Pick<Place, 'crawl'>): Html {
   const name = foreign(crawlName(crawl))
-  const shown = crawl.node === '' ? html`<a href="${place.crawl(crawl)}">${name}</a>` : html`<span>${name}</span>`
+  const href = place.crawl({ ...crawl, isAway: crawl.node !== '' })
+  const shown = href === undefined ? html`<span>${name}</span>` : html`<a href="${href}">${name}</a>`
   return html`<li>${shown}${crawl.node && html` <span class="node">on node ${foreign(crawl.node)}</span>`}
 ${standing(crawl)} ${time(crawl.createdAt)}</li>
 `

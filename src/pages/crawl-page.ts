@@ -36,7 +36,8 @@ export function crawlHead(crawl: CrawlPage, place: Place, { pace = null }: Crawl
 ${meter(counts, crawl.pages, done)}
 ${
   isLive && place.comesAgain
-    ? html`<p id="quiet" hidden>Nothing new since ${time(crawl.writtenAt)}. If it was interrupted,
+    ? html`<p id="quiet" hidden>Nothing new since ${time(crawl.writtenAt)}.
+<code>archivebox-ts crawl show ${crawl.id}</code> says how it stands; if it was interrupted,
 <code>archivebox-ts run</code> goes on with it.</p>`
     : ''
 }

@@ -36,7 +36,7 @@ export function onDisk(dataDir: string, folder: string): Place {
     script: `${top}/${script}`,
     comesAgain: true,
     archive: `${top}/index.html`,
-    crawl: (crawl) => `${href(relative(folder, crawl.folder))}/index.html`,
+    crawl: (crawl) => (crawl.isAway ? undefined : `${href(relative(folder, crawl.folder))}/index.html`),
     file: href,
     folder: (path) => `${href(path)}/`,
     sandbox: 'allow-same-origin',

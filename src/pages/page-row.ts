@@ -31,10 +31,11 @@ export const minuteOf = (date: Date): string => `${dayOf(date)} ${two(date.getHo
 const own = (...children: readonly Markup[]) => element('bdi', {}, ...children)
 
 export function pageRow(page: ShownPage): Element {
-  const { terms, seconds, outcome, state, tags, status, cause, size, url, title, text } = page
+  const { terms, seconds, outcome, state, tags, status, cause, size, url, title, text, node } = page
   const when = new Date(seconds * 1000)
   const href = hrefOf(page)
   const answer = status !== '' && status !== '200' && cause !== `HTTP ${status}` ? `HTTP ${status}` : ''
+  const told = [size > 0 ? sizeText(size) : '', answer].filter(Boolean).join(' · ')
   const note = outcome === 'archived' || cause === '' ? undefined : element('bdi', { class: 'why' }, cause)
   const hasTitle = isVisible(title)
   return element(
@@ -54,8 +55,7 @@ export function pageRow(page: ShownPage): Element {
       { class: 'facts' },
       badge(outcome, cause, state),
       element('time', { datetime: when.toISOString(), title: minuteOf(when) }, dayOf(when)),
-      element('span', {}, [size > 0 ? sizeText(size) : '', answer].filter(Boolean).join(' · ')),
-      ...place(page),
+      element('span', {}, told, told !== '' && node !== '' ? ' · ' : '', ...place(page)),
     ),
     element(
       'p',
@@ -66,11 +66,12 @@ export function pageRow(page: ShownPage): Element {
 }
 
 export function pageCard(page: ShownPage): Element {
-  const { links, outcome, state, path, picture, url, title, text, cause } = page
+  const { links, outcome, state, path, picture, url, title, text, cause, node } = page
   const href = hrefOf(page)
+  const words = node === '' ? [own(text === '' ? cause || hostOf(url) : text)] : place(page)
   const seen =
     picture === ''
-      ? element('span', { class: 'page' }, own(text === '' ? cause || hostOf(url) : text))
+      ? element('span', { class: 'page' }, ...words)
       : element('img', { src: links.fileOf(path, picture), alt: '', loading: 'lazy' })
   // Its host is shown below.
   const name = isVisible(title) ? title : url.replace(/^\w+:\/\/[^/]*(?=\/.)/, '')
@@ -82,7 +83,7 @@ export function pageCard(page: ShownPage): Element {
       { href },
       seen,
       element('span', { class: 'caption' }, icon(page), own(name)),
-      element('span', { class: 'place' }, own(hostOf(url)), ...place(page), badge(outcome, cause, state)),
+      element('span', { class: 'place' }, own(hostOf(url)), badge(outcome, cause, state)),
     ),
   )
 }
@@ -93,7 +94,7 @@ const hrefOf = ({ links, path, node, isServed }: ShownPage): string | undefined 
 
 /** Where its files are, if not here. */
 const place = ({ node }: ShownPage): Element[] =>
-  node === '' ? [] : [element('span', { class: 'node' }, 'on node ', own(node))]
+  node === '' ? [] : [element('span', { class: 'node', title: `on node ${node}` }, 'on node ', own(node))]
 
 /** How the page looked; its icon if there is no small picture: a few dozen full ones would take gigabytes. */
 function tile(page: ShownPage): Element {

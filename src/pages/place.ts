@@ -16,7 +16,8 @@ export interface Place extends ListLinks {
   readonly comesAgain: boolean
   /** The page of the archive. */
   readonly archive: string
-  crawl(crawl: Kept): string
+  /** The page of a crawl; undefined: that is on the disk of another node. */
+  crawl(crawl: Kept & { readonly isAway: boolean }): string | undefined
   /** A file, or a folder, of the page's subject. */
   file(path: string): string
   /** A folder of the page's subject; undefined: it cannot be opened. */

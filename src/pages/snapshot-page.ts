@@ -33,10 +33,11 @@ export function snapshotPage(snapshot: SnapshotPage, place: Place, around: Aroun
   const outputs = snapshot.outputs.map(place.shown)
   const name = title !== null && isVisible(title) ? title : url
   const best = outputs.find(({ plugin }) => plugin === around.chosen) ?? bestOf(outputs)
+  const crawl = place.crawl(snapshot.crawl)
   const icon = outputs.find(({ isIcon, shown }) => isIcon && shown === 'image')
   const body = html`<header class="bar"${live(place, 'bar')}>
 <nav class="crumbs" aria-label="Where this is"><a href="${place.archive}">Archive</a>
-<a href="${place.crawl(snapshot.crawl)}">Crawl</a></nav>
+${crawl && html`<a href="${crawl}">Crawl</a>`}</nav>
 <div class="what">${icon && html`<img class="icon" src="${icon.href}" alt="">`}<h1>${foreign(name)}</h1>
 <p class="url">${original(url)}</p></div>
 <div class="verdict">${outcomeBadge(snapshot.outcome)}${statusBadge(snapshot.httpStatus)}</div>
@@ -143,7 +144,7 @@ ${fact('Answer', httpStatus === null ? null : `HTTP ${httpStatus}`)}
 ${fact('URL', original(url))}
 ${fact(outcome === null ? 'Listed' : outcome === 'failed' ? 'Tried' : 'Archived', time(sealedAt))}
 ${fact('It took', seconds === null ? null : tookText(seconds))}
-${fact('Size', sizeText(outputs.reduce((sum, { size }) => sum + size, 0)))}
+${fact('Size', sizeText(snapshot.bytesAway ?? outputs.reduce((sum, { size }) => sum + size, 0)))}
 ${fact('Links followed', depth > 0 ? String(depth) : null)}
 ${fact('Id', html`<code>${id}</code>`)}
 ${fact('Tags', tags.length > 0 ? html`${tags.map((tag) => html`<span class="chip">${foreign(tag)}</span> `)}` : null)}

@@ -1,5 +1,5 @@
 import { knownDataDirId } from '../../base/data-dir-id.ts'
-import { duration, many, number, shellWord } from '../../base/words.ts'
+import { duration, many, shellWord } from '../../base/words.ts'
 import type { Database } from '../../db/database.ts'
 import { type ListedNode, listNodes } from '../../db/node-list.ts'
 import { differencesBetween } from '../nodes/differences.ts'
@@ -17,7 +17,7 @@ export async function nodesCheck({ dataDir }: Examined, db: Database): Promise<r
 
 function lost({ state, name, heartbeat_age_s: age, pages }: ListedNode): Finding | undefined {
   if (state !== 'lost') return undefined
-  const what = pages ? `: ${number(pages)} pages have their files only there` : ''
+  const what = pages ? `: ${many(pages, 'page')} with files only there` : ''
   return yellow(
     `node ${name} is lost, heard of ${duration(age)} ago${what}`,
     `archivebox-ts node show ${shellWord(name)}`,

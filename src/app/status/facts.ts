@@ -74,6 +74,8 @@ async function read(
   const { counts, sealed } = await allPages(home.db)
   const working = work.pages.filter(({ worker_id }) => alive.some(({ id }) => id === worker_id))
   const nodes = await listNodes(home.db, 'lost')
+  const others = nodes.filter(({ id, leads }) => leads && id !== home.dataDirId)
+  const inWork = others.reduce((sum, node) => sum + node.pages_in_work, working.length)
   const groups = await failureGroups(home.db, { limit: FAILURES_LOOKED_AT })
   return {
     data_dir: home.dataDir,
@@ -114,10 +116,10 @@ async function read(
     pages: {
       ...counts,
       sealed,
-      working: working.length,
+      working: inWork,
       waiting: due.waiting,
       // Begun, but nobody's: work of a runner that is gone.
-      interrupted: Math.max(0, counts.started - working.length - due.waitingBegun),
+      interrupted: Math.max(0, counts.started - inWork - due.waitingBegun),
     },
     // Without a runner nothing goes on at its recent pace.
     crawls: leader
@@ -146,7 +148,10 @@ async function read(
     ...(nodes.length > 1 && { nodes: nodes.map((node) => nodeRecord(node, home)) }),
     files_to_remove: await filesToRemove(home.db),
     disk: { free_bytes: disk.bavail * disk.bsize, archive_bytes: bytesOf(snapshots) },
-    blocked_reason: await blockedReason(home, alive, working.length > 0),
+    blocked_reason: await blockedReason(home, alive, {
+      here: working.length > 0,
+      elsewhere: others.some((node) => node.pages_in_work + node.crawls > 0),
+    }),
   }
 }
 

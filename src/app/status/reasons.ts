@@ -15,19 +15,24 @@ const LATE_SECONDS = 15
 /**
  * Why nothing moves although something is unfinished, in a line with what to do; null: nothing is left, or it moves.
  * @param alive the live processes of the data dir
- * @param isWorking a live process has a page
+ * @param isWorking a live process has a page here; another node has something in work
  */
-export async function blockedReason(home: Home, alive: readonly LiveRow[], isWorking: boolean): Promise<string | null> {
+export async function blockedReason(
+  home: Home,
+  alive: readonly LiveRow[],
+  isWorking: { readonly here: boolean; readonly elsewhere: boolean },
+): Promise<string | null> {
   const work = await unfinished(home.db)
   if (!work.some) return null
   const leader = alive.find((row) => row.worker_type === 'worker_runner')
-  if (!leader) return withoutLeader(home, alive)
+  if (!leader) return isWorking.elsewhere ? null : await withoutLeader(home, alive)
   const stuck = await whyStuck(home, leader)
   if (stuck)
     return (
       stuck + (standbysOf(alive).length > 0 ? '; a standby takes over' : ': start another runner, which takes over')
     )
-  if (isWorking || alive.some((row) => row.process_type === 'hook' && row.crawl_id !== null)) return null
+  if (isWorking.here || isWorking.elsewhere) return null
+  if (alive.some((row) => row.process_type === 'hook' && row.crawl_id !== null)) return null
   if (leader.status === 'draining') return `runner pid ${leader.pid} is exiting: start another one`
   return leader.blocked_reason ?? (await outOfScope(home, leader, work)) ?? waiting(work)
 }

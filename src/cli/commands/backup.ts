@@ -2,10 +2,12 @@ import { statSync } from 'node:fs'
 import { backup as writeBackup } from '../../app/backup/backup.ts'
 import { uuidv7 } from '../../base/ids.ts'
 import { many, sizeText } from '../../base/words.ts'
+import { namedNodes } from '../../db/nodes.ts'
 import { asProcess, withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { scheduledBackup } from '../spawn-backup.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { whileThere } from '../unread.ts'
 import { pagesIn, untilStopped } from './restore.ts'
 
 /**
@@ -29,8 +31,15 @@ export async function backup(options: GlobalOptions, file: string, { check }: { 
       if (wantsJson(options)) printRecord(record)
       terminal.say(`${pagesIn(record.rows)} in ${file} (${sizeText(record.size)}); ${file}.files lists their files:`)
       terminal.say(`  rsync -ar --ignore-missing-args --files-from=${file}.files ${home.dataDir}/ ELSEWHERE/`)
-      for (const { name, pages } of record.absent)
-        terminal.say(`not in that list: the files of ${many(pages, 'page')} on node ${name}; backup there lists them`)
+      const nodes = await namedNodes(
+        home.db,
+        record.absent.map(({ id }) => id),
+      )
+      for (const node of record.absent)
+        terminal.tell(
+          `not in that list: the files of ${many(node.pages, 'page')} on node ${node.name}; ` +
+            whileThere(nodes.get(node.id)!, 'backup there lists them'),
+        )
       if (check)
         terminal.say(
           record.checked === 'restored' ? 'it was restored on trial' : 'there is no room to restore it on trial',

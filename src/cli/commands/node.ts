@@ -11,9 +11,12 @@ import { nodeRecord } from '../../db/records.ts'
 import { many, TABLE_LINES } from '../format.ts'
 import { asProcess, withHome } from '../home.ts'
 import { interruptible } from '../interrupts.ts'
+import { isDrained, nodeColour, nodeState } from '../node-state.ts'
 import type { GlobalOptions } from '../options.ts'
 import { ID } from '../records/list-kind.ts'
 import { type PrintOptions, printerOf } from '../records/print.ts'
+import { canvasOn } from '../screen/canvas.ts'
+import { wrappedUncut } from '../screen/flow.ts'
 import { onStdout } from '../screen/palette.ts'
 import type { Column } from '../screen/table.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
@@ -32,8 +35,8 @@ export async function nodeList(options: GlobalOptions, verb: PrintOptions): Prom
 }
 
 const COLUMNS: readonly Column<Shown>[] = [
-  { name: 'node', value: ({ name, here }) => `${oneLine(name)}${here ? ' (here)' : ''}`, cut: 'end' },
-  { name: 'state', value: ({ state, leads }) => `${state}${leads ? ', leads' : ''}` },
+  { name: 'node', value: ({ name, here }) => `${oneLine(name)}${here ? ' (here)' : ''}`, cut: 'middle' },
+  { name: 'state', value: nodeState, style: nodeColour },
   { name: 'heard of', value: ({ heartbeat_age_s: age }) => `${duration(Math.max(0, age))} ago`, right: true, rank: 1 },
   { name: 'in work', value: ({ pages_in_work: pages }) => String(pages), right: true, rank: 3 },
   { name: 'pages', value: ({ pages }) => number(pages ?? 0), right: true, rank: 2 },
@@ -64,7 +67,7 @@ export async function nodeShow(options: GlobalOptions, given: readonly string[])
 }
 
 function inFull(node: Shown, differences: readonly Difference[] | undefined): string {
-  const { name, here, id, state, leads, heartbeat_age_s: age, version, schema, free_bytes: free } = node
+  const { name, here, id, heartbeat_age_s: age, version, schema, free_bytes: free } = node
   const differs = (differences ?? []).map(
     ({ what, name: of, here: ours, there }) =>
       ['differs', `${what} ${of}: ${there ?? 'none'}, here ${ours ?? 'none'}`] as const,
@@ -73,7 +76,8 @@ function inFull(node: Shown, differences: readonly Difference[] | undefined): st
   const rows: readonly (readonly [string, string])[] = [
     ['node', `${name}${here ? ' (here)' : ''}`],
     ['id', id],
-    ['state', `${state}, ${leads ? 'a runner leads' : 'no runner'}, heard of ${duration(Math.max(0, age))} ago`],
+    ['state', `${nodeState(node)}, heard of ${duration(Math.max(0, age))} ago`],
+    ...whatNow(node).map((text) => ['what now', text] as const),
     ['data dir', `${node.data_dir} on ${node.hostname ?? 'a machine that is not known'}`],
     ['version', `${version || 'not known'}, schema ${schema ?? 'not known'}`],
     ['in work', `${many(node.crawls_in_work, 'crawl')}, ${many(node.pages_in_work, 'page')}`],
@@ -81,7 +85,27 @@ function inFull(node: Shown, differences: readonly Difference[] | undefined): st
     ['waits', `${many(node.file_jobs, 'removal')} of files`],
     ...(here ? [] : differs.length > 0 ? differs : [['differs', nothing] as const]),
   ]
-  return rows.map(([key, text]) => `${onStdout.dim(key.padEnd(8))} ${oneLine(text)}\n`).join('')
+  const { columns } = canvasOn(process.stdout, onStdout)
+  return rows
+    .map(([key, text]) => {
+      const lines = wrappedUncut(oneLine(text), columns - KEY_COLUMNS)
+      return `${onStdout.dim(key.padEnd(KEY_COLUMNS))}${lines.join(`\n${' '.repeat(KEY_COLUMNS)}`)}\n`
+    })
+    .join('')
+}
+
+const KEY_COLUMNS = 9
+
+/** What can be done about a node that does not work. */
+function whatNow(node: Shown): string[] {
+  const name = shellWord(node.name)
+  if (node.state === 'lost')
+    return [`start its runner; if its disk is gone, archivebox-ts node forget ${name} says what is lost`]
+  if (node.state === 'draining') {
+    const undo = `archivebox-ts node drain --undo ${name} lets it work again`
+    return [isDrained(node) && node.leads ? `its runner can be stopped; ${undo}` : undo]
+  }
+  return node.leads ? [] : ['start its runner; without a report it is lost after a while (NODE_LOST_SECONDS)']
 }
 
 /** `node drain [NODE]`, `node drain --undo [NODE]` */
@@ -94,13 +118,15 @@ export async function nodeDrain(
     const node = await findNode(home.db, which ?? home.dataDirId)
     const isDone = await steerNode(home.db, node.id, undo ? 'active' : 'draining')
     const name = oneLine(node.name)
-    if (!isDone) terminal.say(undo ? `${name} does not drain` : `${name} drains already`)
-    else if (undo) terminal.say(`${name} works again`)
-    else
-      terminal.say(
-        `${name} begins nothing new, and finishes ${many(node.pages_in_work, 'page')}; node drain --undo ` +
-          `${shellWord(node.name)} lets it work again`,
-      )
+    const again = `archivebox-ts node drain --undo ${shellWord(node.name)} lets it work again`
+    const drains = node.leads
+      ? `begins nothing new, and ${
+          node.pages_in_work > 0 ? `finishes ${many(node.pages_in_work, 'page')}` : 'has no page in work'
+        }`
+      : 'has no runner, and begins nothing when one starts'
+    if (!isDone) terminal.tell(undo ? `${name} does not drain` : `${name} drains already`)
+    else if (undo) terminal.tell(`${name} works again${node.leads ? '' : ' when its runner starts'}`)
+    else terminal.tell(`${name} ${drains}; ${again}`)
     if (wantsJson(options)) printRecord(nodeRecord(await findNode(home.db, node.id), home))
   })
 }
@@ -113,7 +139,7 @@ export async function nodeForget(
 ): Promise<void> {
   await withHome(options, async (home, open) => {
     const node = await forgettable(open, which)
-    terminal.say(whatIsLost(node))
+    terminal.tell(whatIsLost(node))
     if (!yes) throw new UsageError('nothing was changed', `archivebox-ts node forget --yes ${shellWord(node.name)}`)
     await asProcess(home, 'cli', async () => {
       const tell = ({ done }: { readonly done: number }) =>
@@ -122,7 +148,7 @@ export async function nodeForget(
         terminal.live([]),
       )
       if (wantsJson(options)) printRecord({ type: 'Forgotten', id: node.id, name: node.name, pages })
-      terminal.say(`forgot ${oneLine(node.name)}: ${many(pages, 'page')} failed for want of their files`)
+      terminal.tell(`forgot ${oneLine(node.name)}: ${many(pages, 'page')} failed for want of their files`)
       if (pages > 0)
         terminal.say(
           'archivebox-ts snapshot list --outcome failed | archivebox-ts snapshot retry --failed - archives them again',
@@ -133,8 +159,8 @@ export async function nodeForget(
 
 function whatIsLost({ name, pages, bytes, open, file_jobs: jobs }: Forgettable): string {
   const parts = [
-    `${many(pages, 'page')} (${sizeText(bytes)}) have their files only there`,
-    open > 0 && `${many(open, 'page')} that it had begun are archived anew elsewhere`,
+    `${many(pages, 'page')} (${sizeText(bytes)}) ${pages === 1 ? 'has its' : 'have their'} files only there`,
+    open > 0 && `${many(open, 'page')} that it had begun ${open === 1 ? 'is' : 'are'} archived anew elsewhere`,
     jobs > 0 && `${many(jobs, 'removal')} of files end`,
   ]
   return `node ${oneLine(name)}: ${parts.filter(Boolean).join('; ')}`
@@ -162,7 +188,7 @@ export async function nodeAdopt(options: GlobalOptions, which: string): Promise<
       ).finally(() => terminal.live([]))
       if (shown > TABLE_LINES && !wantsJson(options))
         terminal.say(`only the first ${TABLE_LINES} are shown; --json shows all`)
-      terminal.say(
+      terminal.tell(
         `${many(pages, 'page')} of node ${oneLine(name)} are here now${left > 0 ? `; ${left} stay there` : ''}`,
       )
       if (isWhole) terminal.say(`nothing is left of ${oneLine(name)}: it is no node any more`)

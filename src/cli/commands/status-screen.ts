@@ -5,6 +5,7 @@ import { duration, sizeText } from '../../base/words.ts'
 import { inZone } from '../../base/zone-time.ts'
 import { failureLines, failureText } from '../failure-lines.ts'
 import { many } from '../format.ts'
+import { nodeColour, nodeState } from '../node-state.ts'
 import type { Canvas } from '../screen/canvas.ts'
 import { cutMiddle } from '../screen/fit.ts'
 import { flow, type Part, wrapped } from '../screen/flow.ts'
@@ -171,6 +172,9 @@ function whatIsStuck({ stuck }: Facts, { columns, palette }: Canvas): string[] {
   return [palette.bold(cutMiddle('cannot be ended', columns)), ...lines.map((line) => `  ${line}`)]
 }
 
+/** `1 page in work`; '': none. */
+const someOf = (count: number, noun: string, rest: string) => (count === 0 ? '' : many(count, noun) + rest)
+
 /** The nodes, where there are several: who works on what, and what is lost. */
 function nodeBlock({ nodes = [] }: Facts, { columns, palette }: Canvas): string[] {
   if (nodes.length === 0) return []
@@ -178,12 +182,12 @@ function nodeBlock({ nodes = [] }: Facts, { columns, palette }: Canvas): string[
     const { name, here, state, leads, heartbeat_age_s: age, pages, file_jobs: jobs } = node
     const parts: Part[] = [
       { text: `${oneLine(name)}${here ? ' (here)' : ''}` },
-      { text: state, style: state === 'active' ? String : palette.yellow },
-      { text: leads ? 'leads' : `no runner, heard of ${duration(Math.max(0, age))} ago` },
-      { text: counted(node.crawls_in_work, 'crawls in work') },
-      { text: counted(node.pages_in_work, 'pages in work') },
-      { text: counted(jobs, 'removals of files wait for it'), style: palette.yellow },
-      { text: state === 'lost' ? counted(pages ?? 0, 'pages have their files only there') : '', style: palette.red },
+      { text: nodeState(node), style: nodeColour(node, palette) },
+      { text: leads ? '' : `heard of ${duration(Math.max(0, age))} ago` },
+      { text: someOf(node.crawls_in_work, 'crawl', ' in work') },
+      { text: someOf(node.pages_in_work, 'page', ' in work') },
+      { text: someOf(jobs, 'removal', ' of files to do'), style: palette.yellow },
+      { text: state === 'lost' ? someOf(pages ?? 0, 'page', ' with files only there') : '', style: palette.red },
     ]
     return flow(
       parts.filter(({ text }) => text !== ''),

@@ -42,6 +42,7 @@ const coloured = <Row>(name: string, value: (row: Row) => string, rank?: number)
 const FILES = {
   name: 'files',
   value: ({ on_node: node }: { readonly on_node?: string }) => (node === undefined ? '' : oneLine(`on ${node}`)),
+  cut: 'end' as const,
   rank: 3,
   optional: true as const,
 }

@@ -24,35 +24,51 @@ export interface Alone {
   readonly whileRunning: <T>(work: (url: string) => Promise<T>) => Promise<T>
 }
 
-/** Does `work` while nobody else uses the cluster of a data dir. Throws AppError when somebody does, or without one. */
-export async function withClusterAlone<T>(dataDir: string, work: (alone: Alone) => Promise<T>): Promise<T> {
+/** The cluster of a data dir that nobody else starts, stops or replaces meanwhile. */
+export interface Held {
+  readonly cluster: Cluster
+  /** The major version of its files. */
+  readonly version: number
+  readonly account: Account | undefined
+  /** The programs that are installed. */
+  readonly binaries: Binaries
+  readonly startLock: FileLock
+  /** Stops its server, and lets nobody enter until the end. Throws AppError when somebody uses it. */
+  readonly takeAlone: () => Promise<void>
+}
+
+/** Does `work` while nobody else starts the server of a data dir. Throws AppError without a cluster. */
+export async function withClusterHeld<T>(dataDir: string, work: (held: Held) => Promise<T>): Promise<T> {
   const cluster = clusterOf(dataDir)
-  const lock = new FileLock(cluster.startLock)
+  const startLock = new FileLock(cluster.startLock)
   const users = new FileLock(cluster.usersLock)
   try {
-    await lock.exclusive()
+    await startLock.exclusive()
     finishSwap(cluster)
     const version = majorVersionOf(cluster)
     if (version === null) throw new AppError('there is no embedded database in this data dir')
     const account = serverAccount(statSync(cluster.pgdata))
     const binaries = findBinaries(account)
+    return await work({ cluster, version, account, binaries, startLock, takeAlone: () => takeAlone(cluster, users) })
+  } finally {
+    users.release()
+    startLock.release()
+  }
+}
+
+/** Does `work` while nobody else uses the cluster of a data dir. Throws AppError when somebody does, or without one. */
+export async function withClusterAlone<T>(dataDir: string, work: (alone: Alone) => Promise<T>): Promise<T> {
+  return await withClusterHeld(dataDir, async ({ cluster, version, account, binaries, takeAlone }) => {
     refuseOtherVersion(cluster, version, binaries)
-    await takeAlone(cluster, users)
+    await takeAlone()
     return await work({
       cluster,
       whileRunning: async (part) => await whileRunning(cluster, binaries, account, part),
     })
-  } finally {
-    users.release()
-    lock.release()
-  }
+  })
 }
 
-/**
- * Takes a cluster for ourselves, and stops its server: nobody enters while the caller, who has the start lock, keeps
- * `users`. Throws AppError when somebody uses it.
- */
-export async function takeAlone(cluster: Cluster, users: FileLock): Promise<void> {
+async function takeAlone(cluster: Cluster, users: FileLock): Promise<void> {
   if (!(await users.tryExclusive())) throw await inUse(cluster)
   if (!(await isUnderWay(cluster))) return
   if ((await clientsOf(cluster, users)) === 'some') throw await inUse(cluster)

@@ -1,18 +1,16 @@
-import { mkdirSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { AppError } from '../../base/errors.ts'
-import { FileLock } from '../../base/file-lock.ts'
 import type { TellDatabase } from '../events.ts'
-import { type Account, serverAccount } from './account.ts'
-import { asideOf, takeAlone, whileRunning } from './alone.ts'
-import { type Binaries, findBinaries } from './binaries.ts'
-import { type Cluster, clusterOf, majorVersionOf } from './cluster.ts'
+import { asideOf, type Held, whileRunning, withClusterHeld } from './alone.ts'
+import type { Binaries } from './binaries.ts'
+import type { Cluster } from './cluster.ts'
 import { initialise, removeCluster, removeLeftovers } from './initialise.ts'
 import { refuseMoved } from './moved.ts'
 import { olderPrograms } from './older-programs.ts'
 import { isUnderWay } from './postmaster.ts'
 import { shutDown } from './stop.ts'
 import { upgradeNeeds } from './upgrade-room.ts'
-import { finishSwap, nextOf, swap } from './upgrade-swap.ts'
+import { nextOf, swap } from './upgrade-swap.ts'
 
 export interface Upgraded {
   readonly from: number
@@ -38,17 +36,9 @@ export interface UpgradeOptions {
  * use it meanwhile. Returns undefined when it has that version. Throws AppError.
  */
 export async function upgradeCluster(dataDir: string, options: UpgradeOptions): Promise<Upgraded | undefined> {
-  const cluster = clusterOf(dataDir)
-  const lock = new FileLock(cluster.startLock)
-  const users = new FileLock(cluster.usersLock)
-  try {
-    await lock.exclusive()
-    finishSwap(cluster)
+  return await withClusterHeld(dataDir, async (held) => {
+    const { cluster, version: from, account, binaries } = held
     refuseMoved(cluster)
-    const from = majorVersionOf(cluster)
-    if (from === null) throw new AppError('there is no database in this data dir yet: nothing to upgrade')
-    const account = serverAccount(statSync(cluster.pgdata))
-    const binaries = findBinaries(account)
     const to = binaries.majorVersion
     if (from === to) return undefined
     if (from > to)
@@ -56,31 +46,25 @@ export async function upgradeCluster(dataDir: string, options: UpgradeOptions): 
         hint: 'a newer archivebox-ts made it: install that version',
       })
     const older = olderPrograms(from, account, options.programs, options.tell)
-    await takeAlone(cluster, users)
+    await held.takeAlone()
     await removeLeft(cluster)
     options.tell({ event: 'upgrading database', from, to, ...upgradeNeeds(cluster.pgdata, cluster.dataDir) })
-    await fillNext(cluster, older, binaries, account, lock, options)
+    await fillNext(held, older, options)
     return { from, to, kept: swap(cluster, from) }
-  } finally {
-    users.release()
-    lock.release()
-  }
+  })
 }
 
 /** Creates the next cluster, with everything that the present one has. */
 async function fillNext(
-  cluster: Cluster,
+  { cluster, account, binaries, startLock }: Held,
   older: Binaries,
-  binaries: Binaries,
-  account: Account | undefined,
-  lock: FileLock,
   { tell, copy }: UpgradeOptions,
 ): Promise<void> {
   const next = nextOf(cluster)
   const aside = asideOf(cluster)
   mkdirSync(aside, { mode: 0o700 })
   try {
-    await initialise(next, binaries, account, lock, tell)
+    await initialise(next, binaries, account, startLock, tell)
     await whileRunning(cluster, older, account, async (from) => {
       await whileRunning(next, binaries, account, async (to) => await copy(from, to, aside))
     })

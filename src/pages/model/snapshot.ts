@@ -4,7 +4,7 @@ import { attemptName, earlierLogPaths, HOSTED_LOG, logPaths } from '../../base/a
 import type { Meanings } from '../../base/makes.ts'
 import { type LoggedEnd, readRowLog } from '../../base/row-log.ts'
 import { hasCopies } from '../../db/archived-pages.ts'
-import { folderOfCrawl } from '../../db/crawls.ts'
+import { type CrawlRow, placeOfCrawl } from '../../db/crawls.ts'
 import type { Home } from '../../db/home.ts'
 import { meaningsIn } from '../../db/meanings.ts'
 import { isAway } from '../../db/nodes.ts'
@@ -22,7 +22,10 @@ export interface Kept {
 
 /** What the page of a snapshot shows. */
 export interface SnapshotPage extends Kept {
-  readonly crawl: Kept
+  readonly crawl: Kept & {
+    /** Another node has its folder. */
+    readonly isAway: boolean
+  }
   readonly url: string
   /** SHA-256 of the URL, hexadecimal. */
   readonly urlHash: string
@@ -39,6 +42,8 @@ export interface SnapshotPage extends Kept {
   readonly bookmarkedAt: Date | null
   /** Whether there are other copies of its URL. */
   readonly isCopied: boolean
+  /** What its files take on the other node that has them; undefined: they are here. */
+  readonly bytesAway: number | undefined
   /** Its outputs, the best first. */
   readonly outputs: readonly Output[]
   /** The file with the hashes of these, in the folder of the page; undefined: none were made. */
@@ -63,8 +68,8 @@ export interface SnapshotPageResult {
 /** The rows of a snapshot in the database. */
 export interface SnapshotRows {
   readonly snapshot: SnapshotRow
-  /** The folder of its crawl. */
-  readonly crawlDir: string
+  /** The folder of its crawl, and the node that has it. */
+  readonly crawl: Pick<CrawlRow, 'output_dir' | 'home_node'>
   /** In the order of their hooks. */
   readonly results: readonly ResultOfPage[]
   /** Whether there are other copies of its URL. */
@@ -81,11 +86,11 @@ export async function snapshotRows(
   known: Partial<SnapshotRows> = {},
 ): Promise<SnapshotRows | undefined> {
   const snapshot = known.snapshot ?? (await snapshotById(db, id))
-  const crawlDir = known.crawlDir ?? (snapshot && (await folderOfCrawl(db, snapshot.crawl_id)))
-  if (snapshot === undefined || crawlDir === undefined) return undefined
+  const crawl = known.crawl ?? (snapshot && (await placeOfCrawl(db, snapshot.crawl_id)))
+  if (snapshot === undefined || crawl === undefined) return undefined
   return {
     snapshot,
-    crawlDir,
+    crawl,
     results: known.results ?? (await resultsOfPage(db, id)),
     isCopied: known.isCopied ?? (await hasCopies(db, snapshot)),
     tags: known.tags ?? (await tagsOfPage(db, id)),
@@ -98,7 +103,7 @@ export async function snapshotRows(
  * row of an older program is invalid.
  */
 export function snapshotPageOf(home: Pick<Home, 'dataDir' | 'dataDirId'>, rows: SnapshotRows): SnapshotPage {
-  const { snapshot } = rows
+  const { snapshot, crawl } = rows
   const dir = join(home.dataDir, snapshot.output_dir)
   const isHere = !isAway(snapshot.home_node, home)
   const results = isHere ? rows.results : rows.results.map((row) => ({ ...row, output_files: {} }))
@@ -107,7 +112,7 @@ export function snapshotPageOf(home: Pick<Home, 'dataDir' | 'dataDirId'>, rows: 
   return {
     id: snapshot.id,
     folder: snapshot.output_dir,
-    crawl: { id: snapshot.crawl_id, folder: rows.crawlDir },
+    crawl: { id: snapshot.crawl_id, folder: crawl.output_dir, isAway: isAway(crawl.home_node, home) },
     url: snapshot.url,
     urlHash: snapshot.url_hash.toString('hex'),
     title: snapshot.title,
@@ -120,6 +125,7 @@ export function snapshotPageOf(home: Pick<Home, 'dataDir' | 'dataDirId'>, rows: 
     notes: snapshot.notes,
     bookmarkedAt: snapshot.bookmarked_at,
     isCopied: rows.isCopied,
+    bytesAway: isHere ? undefined : snapshot.output_size,
     outputs: outputsOf(
       results.map((row) => ({ ...row, output: row.output_str, files: row.output_files })),
       rows.meanings,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { PUBLISHED } from '../../app/replay/published.ts'
 import { leadsOut } from '../../base/leads-out.ts'
-import { many, number, sizeText } from '../../base/words.ts'
+import { many, number, shellWord, sizeText } from '../../base/words.ts'
 import type { Home } from '../../db/home.ts'
 import type { NamedNode } from '../../db/nodes.ts'
 import { foreign, type Html, html } from '../../pages/html.ts'
@@ -40,10 +40,11 @@ export function routeSnapshot(app: App, web: Web): void {
     const shown = { ...snapshot, outputs: snapshot.outputs.filter(isHere) }
     const all = inTime(copies, { id, outcome: row.outcome, at: row.status_changed_at })
     const chosen = c.req.query('copy')
+    const unread = read.away ? onNode(read.away, id) : gone.length > 0 ? lost(home, read, gone) : ''
     const around = {
       chosen,
       dates: datesNav(all, id),
-      notice: html`${standing(read)}${read.away ? onNode(read.away) : gone.length > 0 ? lost(home, read, gone) : ''}`,
+      notice: html`${standing(read)}${unread}`,
       caption: caption(shown, chosen, (path) => place.file(path), {
         choice: place.choice!,
         replay: replayLine(web, c.get('session'), snapshot),
@@ -88,13 +89,22 @@ function lost(home: Home, { snapshot }: ReadSnapshot, gone: readonly Output[]): 
 }
 
 /** Where its files are, if not here. */
-function onNode({ name, data_dir: dataDir, state }: NamedNode): Html {
+function onNode(node: NamedNode, id: string): Html {
+  const { name, data_dir: dataDir, state } = node
   const isThere = state === 'active' || state === 'draining'
   return html`<p class="cause ${isThere ? 'open' : 'failed'}" role="status"><b>Its files are on node ${foreign(name)}${
     dataDir && html`: <code>${dataDir}</code>`
   }</b>
-<span>${isThere ? 'A server there shows them.' : `That node is ${state}.`}</span></p>
+<span>${isThere ? html`A server there shows them: <code>archivebox-ts server</code>` : whatNow(node, id)}</span></p>
 `
+}
+
+/** How to see the files of a node that does not work. */
+function whatNow({ name, state }: NamedNode, id: string): Html {
+  if (state === 'forgotten')
+    return html`That node was forgotten. <code>archivebox-ts snapshot retry ${id}</code> archives the page again.`
+  return html`That node is lost. If it does not come back, <code>archivebox-ts node forget ${shellWord(name)}</code>
+tells how to archive them again.`
 }
 
 /** Which copy is shown, and other ways to see it. */

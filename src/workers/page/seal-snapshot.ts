@@ -65,7 +65,8 @@ export async function sealSnapshot(
   const judged = judgeResults(tree.root, latest(results), meanings)
   const found = whyNone !== undefined && results.length === 0 ? { ...judged, cause: whyNone } : judged
   const sealed = { ...claim.row, output_size, title, ...found, status: 'sealed', status_changed_at: now } as const
-  const known = { ...finished, snapshot: sealed, crawlDir: crawl.output_dir }
+  // Its crawl is worked on here, too.
+  const known = { ...finished, snapshot: sealed, crawl: { ...crawl, home_node: null } }
   const unshown = await writeSnapshotPages(owner.home, claim.id, known).catch(unlessOurs)
   if (unshown !== undefined) page.log.error(`snapshot ${claim.id}: ${unshown}`)
   const verdict = withoutIndex(found, unshown)

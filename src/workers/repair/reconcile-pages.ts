@@ -44,8 +44,7 @@ export async function writePagesOf(
     const snapshots = await snapshotsIn(home.db, crawl.id, status, { after, limit: BATCH, only })
     for (const snapshot of snapshots) {
       if (!isShownHere(home, snapshot.home_node, crawl.home_node)) continue
-      const known = { snapshot, crawlDir: crawl.output_dir }
-      await writeSnapshotPages(home, snapshot.id, known).catch((error: unknown) => {
+      await writeSnapshotPages(home, snapshot.id, { snapshot, crawl }).catch((error: unknown) => {
         if (isDatabaseAway(error)) throw error
         failures.push(error)
       })

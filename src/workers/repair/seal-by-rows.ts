@@ -31,10 +31,9 @@ export async function sealByRows(
     return { ...claim.row, ...fields, status: 'sealed' as const, retry_at: null, status_changed_at: new Date() }
   })
   log.error(`snapshot ${claim.id}: ${why}`)
-  const crawlDir = claim.row.before.crawl?.output_dir ?? claim.row.output_dir
   const orSay = (what: string, done: Promise<unknown>) =>
     done.catch((error: unknown) => log.warn(`snapshot ${claim.id}: ${what}: ${messageOf(error)}`))
   await orSay('what its hooks left cannot be removed', reconcileWork(home, claim.row))
-  await orSay('its index cannot be written', writeSnapshotPages(home, claim.id, { snapshot: sealed, crawlDir }))
+  await orSay('its index cannot be written', writeSnapshotPages(home, claim.id, { snapshot: sealed }))
   return ENDED
 }

@@ -59,6 +59,11 @@ describe('node drain', () => {
     await eventually(() => one.value("select count(*) = 1 from archive_result where status = 'started'"))
     const { code, stderr } = await two.run(['node', 'drain', await nameOf(one)])
     expect([code, stderr]).toEqual([0, expect.stringContaining('begins nothing new, and finishes 1 page')])
+    // Without a runner here, what the other does is neither interrupted nor at a standstill.
+    expect(JSON.parse((await two.run(['status'])).stdout)).toMatchObject({
+      pages: { working: 1, interrupted: 0 },
+      blocked_reason: null,
+    })
     await first.says(/this node drains: no page or crawl is begun/)
     letGo()
     await eventually(() => one.value("select count(*) = 1 from snapshot where status = 'sealed'"))
@@ -86,7 +91,7 @@ describe('node drain', () => {
   it('has a runner that exits when idle do so', async () => {
     const [one] = await server.twoNodes()
     await archived(one, 'page-1.html')
-    expect((await one.run(['node', 'drain'])).code).toBe(0)
+    expect((await one.run(['node', 'drain'])).stderr).toContain('has no runner, and begins nothing when one starts')
     await one.add('--plugins', 'html', `${site.url}/page-2.html`)
     expect((await one.run(['run', '--exit-on-idle'])).code).toBe(0)
     expect(await one.value("select count(*) = 1 from snapshot where status = 'sealed'")).toBe(true)

@@ -242,7 +242,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await crawls.insertCrawl(db, newCrawl('https://example.com/c'), uuidv7(), by)
   },
   'db/crawls.ts lockCrawl': () => crawls.lockCrawl(db, crawl),
-  'db/crawls.ts folderOfCrawl': () => crawls.folderOfCrawl(db, crawl),
+  'db/crawls.ts placeOfCrawl': () => crawls.placeOfCrawl(db, crawl),
   'db/crawls.ts writeUnable': () => crawls.writeUnable(db, { id: crawl, token: worker }, new Map()),
   'db/crawls.ts crawlById': () => crawls.crawlById(db, crawl),
   'db/database.ts connectAhead': () => connectAhead(db),

@@ -141,8 +141,9 @@ describe.skipIf(noBrowser || noPackage)(`copies of hostile pages ${noBrowser}${n
       ...{ id: '0199-id', folder: name, url: 'http://example.com/', title: name, outcome: 'archived', cause: null },
       ...{ httpStatus: 200, sealedAt: new Date(), depth: 0, tags: [], notes: null, bookmarkedAt: null, urlHash: '' },
       ...{
-        crawl: { id: '0199-crawl', folder: 'crawl' },
+        crawl: { id: '0199-crawl', folder: 'crawl', isAway: false },
         isCopied: false,
+        bytesAway: undefined,
         hashes: undefined,
         results: [],
         outputs: outputsOf(made),

@@ -91,7 +91,12 @@ describe.skipIf(noBrowser)(`a copy in its page ${noBrowser}`, () => {
     const page: SnapshotPage = {
       ...{ id: '0199-id', folder: '', url: 'http://example.com/', title: 'Ferry', outcome: 'archived', cause: null },
       ...{ httpStatus: 200, sealedAt: new Date(), depth: 0, tags: [], notes: null, bookmarkedAt: null, urlHash: '' },
-      ...{ crawl: { id: '0199-crawl', folder: 'crawl' }, isCopied: false, hashes: undefined },
+      ...{
+        crawl: { id: '0199-crawl', folder: 'crawl', isAway: false },
+        isCopied: false,
+        bytesAway: undefined,
+        hashes: undefined,
+      },
       outputs: outputsOf(made.map((one) => ({ ...one, status: 'succeeded' as const }))),
       results: ['first', 'second'].map((plugin) => ({
         ...{ plugin, hookName: 'on_Snapshot__1-x.js', attempt: 1, status: 'succeeded' as const, output: '' },

@@ -297,6 +297,8 @@ describe('a page', () => {
     expect(words).toContain('Its files are on node far-away: /far')
     expect(read(await ask('/')).words).toContain('on node far-away')
     expect(elements).not.toContain('iframe')
+    await home.query('update snapshot set output_size = 5000 where id = $1', [id])
+    expect(read(await ask(`/snapshots/${id}`)).words).toContain('Size5.0 kB')
     await home.query(`update node set state = 'lost' where id = $1`, [node])
     expect(read(await ask(`/snapshots/${id}`)).words).toContain('That node is lost.')
   })

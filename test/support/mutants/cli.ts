@@ -13,7 +13,7 @@ export const CLI: readonly Mutant[] = [
   {
     name: 'status does not know why nothing moves without a runner',
     file: 'src/app/status/reasons.ts',
-    find: 'if (!leader) return withoutLeader(home, alive)',
+    find: 'if (!leader) return isWorking.elsewhere ? null : await withoutLeader(home, alive)',
     replacement: 'if (!leader) return null',
     test: 'test/integration/cli/status.test.ts',
     only: 'says without a runner that there is none',

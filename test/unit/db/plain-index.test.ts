@@ -27,7 +27,8 @@ const result = {
 }
 const write = (output_files: unknown) => {
   const results = [{ ...result, output_files } as unknown as ResultOfPage]
-  const known = { snapshot, crawlDir: 'archive/crawl', results, isCopied: false, tags: [], meanings: new Meanings([]) }
+  const crawl = { output_dir: 'archive/crawl', home_node: null }
+  const known = { snapshot, crawl, results, isCopied: false, tags: [], meanings: new Meanings([]) }
   return writeSnapshotPages({ dataDir } as Home, snapshot.id, known)
 }
 const read = (name: string) => readFileSync(join(dataDir, snapshot.output_dir, name), 'utf8')
