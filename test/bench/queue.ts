@@ -14,7 +14,7 @@ import { withSite } from './site.ts'
 const PAGES = 1_000
 const QUEUED = 100_000
 /** Left out: the first ones, which workers start for. */
-const FIRST = 100
+const FIRST = 50
 const LOOK_MS = 20
 
 /** The first pages of a long list, while the rest of it becomes pages, beside a list of just these. */

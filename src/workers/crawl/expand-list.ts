@@ -8,8 +8,8 @@ import { ClaimLost } from '../../engine/claimed.ts'
 import type { CrawlClaim } from '../../machines/queues.ts'
 import { wantedPages } from '../../machines/start-crawl.ts'
 
-/** How many times as long as a part took the next one waits while pages are due. */
-const REST = 4
+/** While pages are due, the next part waits this many times as long as the last one took: a tenth of the time is its. */
+const REST = 9
 
 /**
  * When a crawl expands the next part of its list. Its pages and the list share the cores and the database: at once, a
