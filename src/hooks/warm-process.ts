@@ -18,8 +18,8 @@ import { endedBy, endOf, type HostedEnd, nameOf } from './hosted-ends.ts'
 import type { Exit } from './launch.ts'
 
 /**
- * A bounded heap: a hook that needs more dies of it and runs again alone. And a young generation of half the size, since
- * there are more hosts than cores: 20 MB less in all.
+ * A bounded heap: a hook that needs more dies of it and runs again alone. And a young generation of half the size,
+ * since there are more hosts than cores: 20 MB less in all.
  */
 const HOST_FLAGS = [...FRUGAL_FLAGS, '--max-semi-space-size=4', '--max-old-space-size=80']
 /** A host that grows beyond this is replaced after its current hook. */

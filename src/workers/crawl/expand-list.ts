@@ -8,7 +8,7 @@ import { ClaimLost } from '../../engine/claimed.ts'
 import type { CrawlClaim } from '../../machines/queues.ts'
 import { wantedPages } from '../../machines/start-crawl.ts'
 
-/** While pages are due, the next part waits this many times as long as the last one took: a tenth of the time is its. */
+/** While pages are due, the next part waits this many times as long as the last one took. */
 const REST = 9
 
 /**
