@@ -155,17 +155,21 @@ export const drains = (node: string): string =>
   `exists (select from node where node.id = ${node} and node.state = 'draining')`
 
 /**
- * A condition on a crawl or page with a `home_node`: the node of this id may work on it. It has no home yet, or its
- * home is this node, or one that does not work.
+ * A condition on a row with a `home_node`: the node of this id may work on it. It has no home yet, or its home is this
+ * node, or one that does not work.
  */
-export const mayWorkHere = (table: string, node: string): string =>
+const mayWorkHere = (table: string, node: string): string =>
   `(${table}.home_node is null or ${table}.home_node = ${node} or not exists (
       select from node where node.id = ${table}.home_node and node.state = 'active'))`
 
 /** Claims of a page in a row without progress at its home, after which another node is to try it. */
 const TRIES_AT_HOME = 3
-/** How long the page waits for one: the others may be busy, or work on some crawls only. */
+/** How long work waits for a certain other node that is alive: it may be busy, or work on some crawls only. */
 const WAIT_FOR_ANOTHER = '15 minutes'
+
+/** The same for a crawl, which is anybody's, too, when nobody took it for long: its pages know where they belong. */
+export const crawlMayWorkHere = (table: string, node: string): string =>
+  `(${mayWorkHere(table, node)} or ${table}.retry_at < now() - interval '${WAIT_FOR_ANOTHER}')`
 
 const otherActive = (node: string) => `from node where node.id <> ${node} and node.state = 'active'`
 

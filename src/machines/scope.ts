@@ -1,6 +1,6 @@
 import { kyselySql } from '../db/database.ts'
 import type { Home } from '../db/home.ts'
-import { drains, mayWorkHere, pageMayWorkHere } from '../db/nodes.ts'
+import { crawlMayWorkHere, drains, pageMayWorkHere } from '../db/nodes.ts'
 
 export const WORK_KINDS = ['crawl', 'snapshot', 'binary'] as const
 export type WorkKind = (typeof WORK_KINDS)[number]
@@ -60,7 +60,7 @@ export function crawlsWithin(scope: WorkScope, dataDirId: string): Condition {
   const open = "select 1 from snapshot s where s.crawl_id = work.id and s.status in ('queued', 'started', 'paused')"
   const { crawlIds, snapshotIds } = scope
   return allOf([
-    { text: (first) => mayWorkHere('work', `$${first}`), values: [dataDirId] },
+    { text: (first) => crawlMayWorkHere('work', `$${first}`), values: [dataDirId] },
     ...(excludes(scope, 'crawl') ? [{ text: () => 'false', values: [] }] : []),
     ...(crawlIds ? [{ text: (first: number) => `work.id = any($${first}::uuid[])`, values: [crawlIds] }] : []),
     // The crawl has URLs to expand; if the scope excludes snapshots it waits until another runner has expanded it.

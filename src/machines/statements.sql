@@ -9,8 +9,9 @@ with fence as (select data_dir_id from runner_term where data_dir_id = $8 and te
   due as materialized (
   select work."id" as id, work."retry_at" as was, work."claimed_by"::text as expired_owner from "crawl" as work, fence
   where work."status" in ('queued', 'started') and work."retry_at" <= now() and not exists (select from node
-    where node.id = $6 and node.state = 'draining') and (work.home_node is null or work.home_node = $7 or not exists (
-  select from node where node.id = work.home_node and node.state = 'active')) and in_index_order()
+    where node.id = $6 and node.state = 'draining') and ((work.home_node is null or work.home_node = $7 or not exists (
+  select from node where node.id = work.home_node
+    and node.state = 'active')) or work.retry_at < now() - interval '15 minutes') and in_index_order()
     and (work."retry_at", work."id") >= ($2::timestamptz, $3::uuid)
   order by work."retry_at", work."id"
   limit 1

@@ -102,3 +102,19 @@ describe('a page', () => {
     }
   })
 })
+
+it('a crawl that a live node was to go on with, and does not, is anybody’s after a while', async () => {
+  const [one, two] = await server.twoNodes()
+  expect((await two.run(['run', '--exit-on-idle'])).code).toBe(0)
+  const crawl = await one.add('--plugins', 'html', `${site.url}/page-1.html`)
+  const other = await nodeOf(two)
+  const due = (ago: string) =>
+    one.query('update crawl set home_node = $1, retry_at = now() - $2::interval', [other, ago])
+  await due('14 minutes')
+  expect((await one.run(['run', '--exit-on-idle'])).code).toBe(0)
+  expect(await one.value('select status from crawl')).toBe('queued')
+  await due('16 minutes')
+  expect((await one.run(['run', '--exit-on-idle'])).code).toBe(0)
+  await expectComplete(one, crawl)
+  expect(await one.value('select home_node from snapshot')).toBe(await nodeOf(one))
+})
