@@ -11,16 +11,18 @@ import { MAIN, startNode } from './program.ts'
 import { startRunner, stop } from './runner.ts'
 
 const URLS = 1_000_000
+/** The list rests between its parts, since its first pages are due meanwhile. */
+const PARTS = 50
 const LOOK_MS = 50
 
 interface Listed {
   readonly addS: number
   readonly addMb: number
   readonly firstPageS: number
-  readonly allPagesS: number
+  readonly pagesS: number
 }
 
-/** A list of a million URLs: added, begun, and made into pages while the first are archived. */
+/** A list of a million URLs: added, begun, and partly made into pages while the first are archived. */
 export async function list(rounds: number): Promise<Figure[]> {
   const runs: Listed[] = []
   for (let round = 0; round < rounds; round += 1) runs.push(await withHome(listOnce))
@@ -35,7 +37,7 @@ export async function list(rounds: number): Promise<Figure[]> {
     figure(`add --file, ${URLS} URLs`, 's', 'addS', 60),
     figure('its peak memory', 'MB', 'addMb', 500),
     figure('run to its first page begun', 's', 'firstPageS', 10),
-    figure('run to all URLs being pages', 's', 'allPagesS'),
+    figure(`run to ${PARTS} parts of the list being pages`, 's', 'pagesS'),
   ]
 }
 
@@ -58,10 +60,8 @@ async function listOnce(home: Home): Promise<Listed> {
       return (performance.now() - runner.spawnedAt) / 1000
     }
     const firstPageS = await since(sql`select 1 from snapshot where status = 'started' or status = 'sealed' limit 1`)
-    const allPagesS = await since(sql`select 1 from crawl where next_part is null`)
-    const { rows } = await sql<{ count: number }>`select count(*) from snapshot`.execute(home.db)
-    if (rows[0]?.count !== URLS) throw new Error(`${rows[0]?.count ?? 0} pages, not ${URLS}`)
-    return { addS, addMb: peak.end(), firstPageS, allPagesS }
+    const pagesS = await since(sql`select 1 from crawl where next_part >= ${PARTS}`)
+    return { addS, addMb: peak.end(), firstPageS, pagesS }
   } finally {
     await stop(runner)
   }

@@ -103,7 +103,7 @@ describe('a page', () => {
   })
 })
 
-it('a crawl that a live node was to go on with, and does not, is anybody’s after a while', async () => {
+it("a crawl that a live node was to go on with, and does not, is anybody's after a while", async () => {
   const [one, two] = await server.twoNodes()
   expect((await two.run(['run', '--exit-on-idle'])).code).toBe(0)
   const crawl = await one.add('--plugins', 'html', `${site.url}/page-1.html`)
