@@ -138,7 +138,8 @@ async function keep(commit: string, folder: string, installed: Map<string, strin
 
 const folder = mkdtempSync(join(tmpdir(), 'archivebox-ts-data-dirs-'))
 chmodSync(folder, 0o755) // As root, the database belongs to another user.
-const installed = new Map<string, string>()
+// Ours serves the commits with the same lock file.
+const installed = new Map([[readFileSync(join(root, 'package-lock.json'), 'utf8'), join(root, 'node_modules')]])
 try {
   for (const commit of process.argv.length > 2 ? process.argv.slice(2) : ['HEAD'])
     console.log(`${commit}: ${relative(root, await keep(commit, folder, installed))}`)
