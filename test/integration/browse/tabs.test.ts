@@ -95,9 +95,11 @@ describe.skipIf(noPackage)(`what a tab shows${noPackage}`, () => {
     },
   )
 
-  it('is more than the beginning of a feed that has no end', async () => {
+  // Again on a busy machine: a feed that answers later than a page waits for has an end.
+  it('is more than the beginning of a feed that has no end', { retry: 2 }, async () => {
+    const before = site.hits('/more')
     const tab = await tabs.visit(`${site.url}/feed`)
-    expect(site.hits('/more')).toBeGreaterThan(8)
+    expect(site.hits('/more') - before).toBeGreaterThan(8)
     await tab.close()
   })
 
