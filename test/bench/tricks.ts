@@ -44,21 +44,23 @@ export async function tricks(rounds: number): Promise<Figure[]> {
   try {
     chmodSync(root, 0o755) // As root, hooks run as somebody else.
     const without = TRICKS.map((trick, at) => ({ ...trick, main: programWithout(join(root, String(at)), trick) }))
-    const all: Cost[] = []
-    const costs = without.map(({ what }) => ({ what, costs: [] as Cost[] }))
+    const costs = without.map(({ what }) => ({ what, whole: [] as Cost[], costs: [] as Cost[] }))
     await withSite(PAGES, async (site) => {
       for (let round = 0; round < rounds; round += 1) {
-        all.push(await costOf(site, MAIN))
-        for (const [at, { main, env }] of without.entries()) costs[at]!.costs.push(await costOf(site, main, env))
+        for (const [at, { main, env }] of without.entries()) {
+          // Each beside the whole program: a busy machine changes within minutes.
+          costs[at]!.whole.push(await costOf(site, MAIN))
+          costs[at]!.costs.push(await costOf(site, main, env))
+        }
       }
     })
-    return costs.flatMap(({ what, costs }) =>
+    return costs.flatMap(({ what, whole, costs }) =>
       (['cpuMs', 'wallMs', 'mb'] as const).map((name) => ({
         bench: 'tricks',
         what: `without ${what}: ${{ cpuMs: 'CPU a page', wallMs: 'wall a page', mb: 'memory' }[name]}`,
         unit: name === 'mb' ? 'MB' : 'ms',
         values: costs.map((cost) => cost[name]),
-        rival: { name: 'with it', values: all.map((cost) => cost[name]) },
+        rival: { name: 'with it', values: whole.map((cost) => cost[name]) },
       })),
     )
   } finally {
