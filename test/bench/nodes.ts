@@ -11,7 +11,8 @@ import { archivebox, until } from './program.ts'
 import { startRunner, stop } from './runner.ts'
 
 const CRAWLS = 12
-const PAGES = 12
+/** So many that the commands that add them count for little. */
+const PAGES = 30
 /** A site far away: a page waits for its answer, not for a core, since here all nodes share the same cores. */
 const ANSWER_MS = 700
 
