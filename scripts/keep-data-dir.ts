@@ -8,10 +8,11 @@ import {
   cpSync,
   existsSync,
   globSync,
-  mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:http'
@@ -44,15 +45,14 @@ async function run(checkout: string, program: string, args: readonly string[], e
 async function build(commit: string, checkout: string, installed: Map<string, string>): Promise<void> {
   await run(root, 'git', ['worktree', 'add', '--quiet', '--detach', checkout, commit])
   const lock = readFileSync(join(checkout, 'package-lock.json'), 'utf8')
-  const modules = installed.get(lock)
-  if (modules) await run(root, 'cp', ['-al', modules, checkout])
-  else {
+  let modules = installed.get(lock)
+  if (!modules) {
     await run(checkout, 'npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
-    const aside = join(checkout, '..', `installed-${installed.size}`, 'node_modules')
-    mkdirSync(join(aside, '..'))
-    await run(root, 'cp', ['-al', join(checkout, 'node_modules'), aside])
-    installed.set(lock, aside)
+    modules = join(checkout, '..', `node_modules-${installed.size}`)
+    renameSync(join(checkout, 'node_modules'), modules)
+    installed.set(lock, modules)
   }
+  symlinkSync(modules, join(checkout, 'node_modules'))
   await run(checkout, 'node', ['scripts/build.mjs'])
 }
 

@@ -31,10 +31,13 @@ export async function blockedReason(
     return (
       stuck + (standbysOf(alive).length > 0 ? '; a standby takes over' : ': start another runner, which takes over')
     )
-  if (isWorking.here || isWorking.elsewhere) return null
-  if (alive.some((row) => row.process_type === 'hook' && row.crawl_id !== null)) return null
-  if (leader.status === 'draining') return `runner pid ${leader.pid} is exiting: start another one`
-  return leader.blocked_reason ?? (await outOfScope(home, leader, work)) ?? waiting(work)
+  if (isWorking.here || alive.some((row) => row.process_type === 'hook' && row.crawl_id !== null)) return null
+  const isLeaving = leader.status === 'draining'
+  // What stops this node is no less true while another works.
+  if (!isLeaving && leader.blocked_reason !== null) return leader.blocked_reason
+  if (isWorking.elsewhere) return null
+  if (isLeaving) return `runner pid ${leader.pid} is exiting: start another one`
+  return (await outOfScope(home, leader, work)) ?? waiting(work)
 }
 
 async function withoutLeader(home: Home, alive: readonly LiveRow[]): Promise<string> {

@@ -48,6 +48,23 @@ async function archived(home: TestHome, ...names: string[]): Promise<string> {
   return crawl
 }
 
+it('what stops this node is said, also while another works', async () => {
+  const [one, two] = await server.twoNodes()
+  const { letGo } = holdingPlugin(one, 'holds')
+  cpSync(join(one.dataDir, 'plugins'), join(two.dataDir, 'plugins'), { recursive: true })
+  const first = await leading(one, { MAX_SNAPSHOT_WORKERS: '1' })
+  const crawl = await one.add('--plugins', 'holds', `${site.url}/page-1.html`, `${site.url}/page-2.html`)
+  await eventually(() => one.value("select count(*) = 1 from archive_result where status = 'started'"))
+  const second = await leading(two, { DISK_FLOOR: '900000000' })
+  const reasonAt = async (home: TestHome) =>
+    (JSON.parse((await home.run(['status'])).stdout) as { blocked_reason: string | null }).blocked_reason
+  await eventually(async () => (await reasonAt(two))?.includes('(DISK_FLOOR) no page is started'))
+  expect(await reasonAt(one)).toBe(null)
+  letGo()
+  await sealedCrawl(one, crawl)
+  for (const runner of [first, second]) await stop(runner)
+})
+
 describe('node drain', () => {
   it('finishes the page in work and begins no other, which another node does', async () => {
     const [one, two] = await server.twoNodes()
