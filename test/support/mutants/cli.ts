@@ -29,8 +29,8 @@ export const CLI: readonly Mutant[] = [
   {
     name: 'status does not see that the disk is full',
     file: 'src/app/status/reasons.ts',
-    find: 'return leader.blocked_reason ?? (await',
-    replacement: 'return (await',
+    find: '!isLeaving && leader.blocked_reason !== null',
+    replacement: 'isLeaving && leader.blocked_reason !== null',
     test: 'test/crash/db/disk-full.test.ts',
     only: 'left begins no page',
   },
