@@ -41,13 +41,14 @@ export async function captures(rounds: number): Promise<Figure[]> {
       await withHome(async (home) => {
         const browser = await unpackBrowser(join(home.dataDir, 'lib'))
         if (!browser) throw new Error('@sparticuz/chromium is not installed')
+        await firstPage(home, site)
         ours.push(await captured(home, PLUGINS, urls.slice(0, PAGES)))
         bare.push(await byScript(home.dataDir, browser, 'warm', urls.slice(0, PAGES)))
         cold.push(await byScript(home.dataDir, browser, 'cold', urls.slice(0, COLD)))
         if (round === 0) many.push(await captured(home, PLUGINS, urls.slice(PAGES)))
       })
       await withHome(async (home) => {
-        await unpackBrowser(join(home.dataDir, 'lib'))
+        await firstPage(home, site)
         recorded.push(await captured(home, `${PLUGINS},warc,wacz`, urls.slice(0, PAGES)))
       })
     }
@@ -82,7 +83,7 @@ export async function captures(rounds: number): Promise<Figure[]> {
       what: 'memory beyond the bare script',
       unit: 'MB',
       values: beyond,
-      target: { atMost: 300, of: 'value' },
+      target: { atMost: 200, of: 'value' },
     },
     {
       bench: 'captures',
@@ -93,6 +94,10 @@ export async function captures(rounds: number): Promise<Figure[]> {
     { bench: 'captures', what: `${MANY} pages`, unit: 'pages/s', values: rates(many) },
   ]
 }
+
+/** A data dir unpacks its browser once, for the account that hooks run as: not in the time of the pages after it. */
+const firstPage = ({ dataDir }: Home, site: string) =>
+  archivebox(dataDir, 'add', '--run', '--plugins', 'chrome,title', `${site}/?first`)
 
 /** By a crawl of ours. Throws when a page is missing, or when anything of the browser is left behind. */
 async function captured({ db, dataDir }: Home, plugins: string, urls: readonly string[]): Promise<Captured> {

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { defineMachine, pgSql, Runner, withHandlers } from '../../src/engine/index.ts'
@@ -16,12 +17,13 @@ export interface Peer {
 }
 /** `single`: one job after the other. */
 export type Mode = 'best' | 'default' | 'single'
-export type PeerName = 'ours' | 'ours, keeping rows' | 'graphile-worker' | 'pg-boss'
+export type PeerName = 'ours' | 'ours, keeping rows' | 'bare loop' | 'graphile-worker' | 'pg-boss'
 
 /** The rivals' packages lie in `folder`, outside of this checkout. */
 export async function peer(name: PeerName, folder: string): Promise<Peer> {
   if (name === 'ours') return ours('job', machine)
   if (name === 'ours, keeping rows') return ours('kept_job', keeping)
+  if (name === 'bare loop') return bareLoop
   const main = createRequire(join(folder, 'package.json')).resolve(name)
   const module: unknown = await import(pathToFileURL(main).href)
   return name === 'graphile-worker' ? graphile(module as GraphileModule) : boss(module as BossModule)
@@ -125,6 +127,63 @@ const ours = (table: string, graph: typeof machine | typeof keeping): Peer => ({
     }
   },
 })
+
+/**
+ * The least that is a queue of leases: two loops that each claim 200 rows, run them, and end them in one statement.
+ * No promise is kept beyond that: no fence, no token, no graph, no renewal.
+ */
+const bareLoop: Peer = {
+  install: (url) =>
+    connected(
+      url,
+      async (client) =>
+        void (await client.query(
+          `create table if not exists bare_job (id bigint generated always as identity primary key, payload jsonb,
+             status text not null default 'queued', retry_at timestamptz default now(), owner text)
+             with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+           create index if not exists bare_job_due on bare_job (retry_at) where retry_at is not null`,
+        )),
+    ),
+  enqueue: (url, jobs) =>
+    inChunks(url, jobs, (client, ids) =>
+      client.query('insert into bare_job (payload) select unnest($1::jsonb[])', [
+        ids.map((id) => JSON.stringify({ id })),
+      ]),
+    ),
+  add: async (client, id) => void (await client.query('insert into bare_job (payload) values ($1)', [{ id }])),
+  pending: (client) => count(client, 'select count(*) as n from bare_job where retry_at is not null'),
+  work: async (url, mode, handler) => {
+    const size = { best: 200, default: 10, single: 1 }[mode]
+    const pool = new pg.Pool({ connectionString: url, max: 2 })
+    const take = {
+      name: 'take',
+      text: `update bare_job set retry_at = now() + interval '60 s', owner = $1 where id = any(array(
+               select id from bare_job where retry_at <= now() order by retry_at for update skip locked limit ${size}))
+             returning id, payload`,
+    }
+    const end = {
+      name: 'end',
+      text: "update bare_job set status = 'done', retry_at = null, owner = null where id = any($1::bigint[])",
+    }
+    let isOver = false
+    const loop = async (name: string) => {
+      while (!isOver) {
+        const { rows } = await pool.query<{ id: string; payload: { id: number } }>({ ...take, values: [name] })
+        for (const { payload } of rows) handler(payload.id)
+        if (rows.length > 0) await pool.query({ ...end, values: [rows.map(({ id }) => id)] })
+        else await delay(100)
+      }
+    }
+    const loops = (mode === 'best' ? ['a', 'b'] : ['a']).map(loop)
+    return {
+      stop: async () => {
+        isOver = true
+        await Promise.all(loops)
+        await pool.end()
+      },
+    }
+  },
+}
 
 interface GraphileModule {
   runMigrations(options: object): Promise<void>

@@ -3,7 +3,6 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { unpackBrowser } from '../../src/browse/browser/packaged.ts'
 import type { Home } from '../../src/db/home.ts'
 import { endedChildrenMs, postgresMs } from './cpu.ts'
 import { cpuByRole, profiledProgram, tableOfCpu } from './cpu-profile.ts'
@@ -70,7 +69,9 @@ async function whatFor({ what, pages, plugins }: (typeof PROFILED)[number]): Pro
     const program = profiledProgram(root)
     await withSite(pages, async (site) =>
       withHome(async ({ dataDir }) => {
-        if (what === 'captures') await unpackBrowser(join(dataDir, 'lib'))
+        // A data dir unpacks its browser once, for the account that hooks run as.
+        if (what === 'captures')
+          await archivebox(dataDir, 'add', '--run', '--plugins', 'chrome,title', `${site}/?first`)
         await archivebox(dataDir, 'add', '--depth', '1', ...plugins, `${site}/`)
         const args = [program.main, '--data-dir', dataDir, 'run', '--exit-on-idle', '--daemon']
         const [code] = await once(startNode(args, { stdio: 'ignore' }), 'exit')
