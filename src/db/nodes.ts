@@ -162,8 +162,8 @@ const mayWorkHere = (table: string, node: string): string =>
   `(${table}.home_node is null or ${table}.home_node = ${node} or not exists (
       select from node where node.id = ${table}.home_node and node.state = 'active'))`
 
-/** Claims of a page in a row without progress at its home, after which another node is to try it. */
-const TRIES_AT_HOME = 3
+/** Claims of a page in a row without progress at its home, after which another node is to try it: part of its graph. */
+export const TRIES_AT_HOME = 3
 /** How long work waits for a certain other node that is alive: it may be busy, or work on some crawls only. */
 const WAIT_FOR_ANOTHER = '15 minutes'
 

@@ -4,6 +4,14 @@ import { consentSelectors } from './consent-list.ts'
 import { ANSWER_MS, type Tab } from './tab.ts'
 import { runIn, worldOf } from './worlds.ts'
 
+/** What was shown of a page. */
+export interface Shown {
+  /** Selectors of the overlays that were hidden. */
+  readonly hidden: readonly string[]
+  /** Pixels from the top. */
+  readonly height: number
+}
+
 export interface Showing {
   readonly hides: boolean
   readonly presses: boolean
@@ -18,12 +26,12 @@ const LATE_MS = 500
  * Makes a loaded page and its frames show all that they have, in at most `ms` milliseconds each: see
  * `../script/settle.ts`. Throws AppError when the document has been replaced meanwhile.
  * @param how `hides` overlays; `presses` buttons
- * @returns selectors of the overlays that were hidden
+ * @param from pixels from the top of the page that were shown before
  */
-export async function showAll(tab: Tab, ms: number, { hides, presses }: Showing): Promise<readonly string[]> {
+export async function showAll(tab: Tab, ms: number, { hides, presses }: Showing, from: number): Promise<Shown> {
   const { session } = tab
   const [page, ...others] = await framesOf(session)
-  if (!page) return []
+  if (!page) return { hidden: [], height: 0 }
   // Frames that have their own processes.
   const inner = tab.inner.frames.map((frame) => tab.within(framesOf(frame), ANSWER_MS).catch(unlessGone))
   const frames = [...others, ...(await Promise.all(inner)).flatMap((some) => some ?? [])].slice(0, MAX_FRAMES - 1)
@@ -31,14 +39,14 @@ export async function showAll(tab: Tab, ms: number, { hides, presses }: Showing)
   const hide = async () => (hides ? await runIn(session, world, 'hide-overlays', consentSelectors(page.frame.url)) : [])
   await hide() // A lock on scrolling must not be in the way, and some banners come late.
   const settle = async ({ session, frame }: Placed) =>
-    await runIn(session, await worldOf(session, frame.id), 'settle', ms, presses)
+    await runIn(session, await worldOf(session, frame.id), 'settle', ms, presses, 0)
   // A busy frame does not block the page.
   const inFrame = async (placed: Placed) => await tab.within(settle(placed), ms + LATE_MS)
-  await Promise.all([
-    runIn(session, world, 'settle', ms, presses),
+  const [height] = await Promise.all([
+    runIn(session, world, 'settle', ms, presses, from),
     ...frames.map((frame) => inFrame(frame).catch(unlessGone)),
   ])
-  return await hide()
+  return { hidden: await hide(), height }
 }
 
 /** A frame, and the connection to it. */

@@ -10,6 +10,10 @@ import { ANSWER_MS, BUSY, type Tab } from './tab.ts'
 /** The network is quiet when nothing was requested for this long. */
 const QUIET_MS = 500
 const LOOK_MS = 25
+/** A feed that grows by less is no feed. */
+const GROWN_SCREENS = 0.5
+/** The part of the time to settle in which nothing more is shown of a feed: it comes to rest. */
+const LAST_SHARE = 0.25
 const CRASH_MS = 200
 /** How long a page may take to stop its script, on a busy machine. */
 const INTERRUPT_MS = 15_000
@@ -125,8 +129,9 @@ async function loaded(tab: Tab, ms: number): Promise<boolean> {
 }
 
 /**
- * Makes the page show all that it has, and waits until the network is quiet. If the page navigates meanwhile, does the
- * same for the next document.
+ * Makes the page show all that it has, and waits until the network is quiet. A feed whose answer came late is shown on
+ * from where it ended, while there is a quarter of the time left. If the page navigates meanwhile, does the same for the
+ * next document.
  * @param onHidden is called with the overlays that were hidden in the present document
  */
 async function settle(
@@ -138,20 +143,27 @@ async function settle(
   const { document, network } = tab
   const until = performance.now() + ms
   const left = () => Math.max(0, until - performance.now())
-  while (left() > 0 && (await loaded(tab, left()))) {
-    const { number } = document
-    const shown = showAll(tab, left() / 2, showing).then((selectors) => {
-      onHidden(selectors)
-      return true
-    }, unlessGone)
-    const isThere = await tab.within(shown, left())
-    if (!isThere) await pause(tab) // Its document is gone, or will be in a moment.
-    while (isThere && document.number === number && left() > 0) {
-      if (network.quietMs >= QUIET_MS) return true
-      await pause(tab)
+  for (let { number } = document, height = 0; left() > 0 && (await loaded(tab, left())); ) {
+    if (document.number !== number) height = 0
+    number = document.number
+    const shown = await tab.within(showAll(tab, left() / 2, showing, height).catch(unlessGone), left())
+    if (shown) onHidden(shown.hidden)
+    else await pause(tab) // Its document is gone, or will be in a moment.
+    while (shown && document.number === number && left() > 0) {
+      if (network.quietMs < QUIET_MS) await pause(tab)
+      else if (left() > ms * LAST_SHARE && (await hasGrown(tab, shown.height))) break
+      else return true
     }
+    height = shown?.height ?? 0
   }
   return false
+}
+
+/** Whether a page has more to show below than when its end was reached. */
+async function hasGrown(tab: Tab, shown: number): Promise<boolean> {
+  const metrics = await tab.within(tab.session.send('Page.getLayoutMetrics').catch(unlessGone), ANSWER_MS)
+  if (!metrics) return false
+  return metrics.cssContentSize.height > shown + metrics.cssLayoutViewport.clientHeight * GROWN_SCREENS
 }
 
 /**

@@ -4,8 +4,13 @@ import type { OriginStorage } from '../persona/storage.ts'
 export interface Scripts {
   /** Runs before any script of a page. */
   readonly 'before-scripts': () => void
-  /** Shows and loads all of a page, in at most so many milliseconds. @param presses buttons that say "more" */
-  readonly settle: (ms: number, presses: boolean) => Promise<void>
+  /**
+   * Shows and loads all of a page, in at most so many milliseconds.
+   * @param presses buttons that say "more"
+   * @param from pixels from the top that were shown before
+   * @returns how many have been shown by now
+   */
+  readonly settle: (ms: number, presses: boolean, from: number) => Promise<number>
   /** Hides overlays. @param listed selectors of consent banners @returns selectors of what was hidden */
   readonly 'hide-overlays': (listed: readonly string[]) => string[]
   /** For pictures and printing: makes a scrolling box that fills the window as tall as its content. */

@@ -10,14 +10,18 @@ const GROWTH_MS = 400
  * Shows all of a page once, screen by screen, since much loads only when it becomes visible; at most fifty screens,
  * because some pages never end. Then scrolls the boxes in it that are large or have pictures, at most twenty steps
  * each. Finally scrolls everything back to its beginning.
+ * @param from pixels from the top that were shown before
+ * @returns how many have been shown by now; of a page that has more screens, as many as it could have
  */
-export async function scroll(until: number): Promise<void> {
+export async function scroll(until: number, from: number): Promise<number> {
   const root = document.scrollingElement
-  for (let screen = 1; root && screen < SCREENS && performance.now() < until; screen++) {
+  let screen = Math.floor(from / innerHeight) || 1
+  for (; root && screen < SCREENS && performance.now() < until; screen++) {
     if (screen * innerHeight >= root.scrollHeight && !(await grows(root, until))) break
     scrollTo({ top: screen * innerHeight, behavior: 'instant' })
     await seen()
   }
+  const shown = !root || screen >= SCREENS ? Number.MAX_SAFE_INTEGER : Math.min(root.scrollHeight, screen * innerHeight)
   const boxes = [...document.querySelectorAll('div, ul, ol, section, main, article')].filter(scrolls)
   for (const box of boxes.slice(0, BOXES)) {
     const { scrollLeft: left, scrollTop: top } = box
@@ -34,6 +38,7 @@ export async function scroll(until: number): Promise<void> {
     box.scrollTo({ left, top, behavior: 'instant' })
   }
   scrollTo({ top: 0, left: 0, behavior: 'instant' })
+  return shown
 }
 
 // Observers of visibility are called between two frames, however long a busy machine takes for one.
