@@ -130,8 +130,8 @@ async function loaded(tab: Tab, ms: number): Promise<boolean> {
 
 /**
  * Makes the page show all that it has, and waits until the network is quiet. A feed whose answer came late is shown on
- * from where it ended, while there is a quarter of the time left. If the page navigates meanwhile, does the same for the
- * next document.
+ * from where it ended, while there is a quarter of the time left. If the page navigates meanwhile, does the same for
+ * the next document.
  * @param onHidden is called with the overlays that were hidden in the present document
  */
 async function settle(
