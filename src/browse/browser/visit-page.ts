@@ -144,15 +144,15 @@ async function settle(
   const until = performance.now() + ms
   const left = () => Math.max(0, until - performance.now())
   for (let { number } = document, height = 0; left() > 0 && (await loaded(tab, left())); ) {
-    if (document.number !== number) height = 0
+    if (document.number !== number) height = 0 // What was shown before this round, in pixels from the top.
     number = document.number
     const shown = await tab.within(showAll(tab, left() / 2, showing, height).catch(unlessGone), left())
     if (shown) onHidden(shown.hidden)
     else await pause(tab) // Its document is gone, or will be in a moment.
     while (shown && document.number === number && left() > 0) {
       if (network.quietMs < QUIET_MS) await pause(tab)
-      else if (left() > ms * LAST_SHARE && (await hasGrown(tab, shown.height))) break
-      else return true
+      else if (left() < ms * LAST_SHARE || shown.height <= height || !(await hasGrown(tab, shown.height))) return true
+      else break
     }
     height = shown?.height ?? 0
   }
