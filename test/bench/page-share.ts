@@ -72,7 +72,9 @@ async function whatFor({ what, pages, plugins }: (typeof PROFILED)[number]): Pro
         // A data dir unpacks its browser once, for the account that hooks run as.
         if (what === 'captures')
           await archivebox(dataDir, 'add', '--run', '--plugins', 'chrome,title', `${site}/?first`)
-        await archivebox(dataDir, 'add', '--depth', '1', ...plugins, `${site}/`)
+        // Of these plugins none finds links.
+        const urls = Array.from({ length: pages }, (_, at) => `${site}/page-${at + 1}.html`)
+        await archivebox(dataDir, 'add', ...plugins, ...(what === 'captures' ? urls : ['--depth', '1', `${site}/`]))
         const args = [program.main, '--data-dir', dataDir, 'run', '--exit-on-idle', '--daemon']
         const [code] = await once(startNode(args, { stdio: 'ignore' }), 'exit')
         if (code !== 0) throw new Error(`the runner ended with ${code}`)
