@@ -44,7 +44,8 @@ export async function showAll(tab: Tab, ms: number, { hides, presses }: Showing,
   const inFrame = async (placed: Placed) => await tab.within(settle(placed), ms + LATE_MS)
   const [height] = await Promise.all([
     runIn(session, world, 'settle', ms, presses, from),
-    ...frames.map((frame) => inFrame(frame).catch(unlessGone)),
+    // Frames only once: their buttons would be pressed again.
+    ...(from === 0 ? frames : []).map((frame) => inFrame(frame).catch(unlessGone)),
   ])
   return { hidden: await hide(), height }
 }
