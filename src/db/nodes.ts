@@ -4,6 +4,7 @@ import type { Database } from './database.ts'
 import type { Home } from './home.ts'
 import { CHANNELS } from './notifications.ts'
 import { transact, withRetry } from './retry.ts'
+import { isTaken } from './trouble.ts'
 
 // Nodes: the data dirs of one database, each on one machine, with its own runner and its own files.
 
@@ -63,8 +64,15 @@ export async function reportNode(home: Home, facts: NodeFacts): Promise<Reported
       heartbeat_at = now(), about = coalesce(excluded.about, node.about),
       state = case node.state when 'lost' then 'active' else node.state end
     returning state, (select max(version) from schema_migration) as schema, ${isAsked(schema)} as "isAskedToDrain"`
-  const { rows } = await withRetry(db, () => report.execute(db))
-  return rows[0]!
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const { rows } = await withRetry(db, () => report.execute(db))
+      return rows[0]!
+    } catch (error) {
+      // Another node that is new in this moment has taken the name that we saw free: the next look sees it.
+      if (!isTaken(error) || tries === names.length) throw error
+    }
+  }
 }
 
 /** A condition on a node: somebody asks a leader who knows this schema to drain, for a newer one. */

@@ -57,6 +57,9 @@ export function isCollision(error: unknown): boolean {
   return COLLISIONS.has(codeOf(error) ?? '')
 }
 
+/** Whether a unique index refused a row, since another one has what it wants. */
+export const isTaken = (error: unknown): boolean => codeOf(error) === '23505'
+
 /** Turns a failed connection into one clear line with what to do; other errors pass unchanged. */
 export function explainDatabaseError(error: unknown, url: string): unknown {
   if (error instanceof AppError) return error

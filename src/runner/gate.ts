@@ -1,9 +1,9 @@
-import { AppError, codeOf } from '../base/errors.ts'
+import { AppError } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { many } from '../base/words.ts'
 import type { Home } from '../db/home.ts'
 import { deadClaimants, type Place } from '../db/runners.ts'
-import { isCollision } from '../db/trouble.ts'
+import { isCollision, isTaken } from '../db/trouble.ts'
 import { DataDirLock } from './data-dir-lock.ts'
 import { type EvictOptions, evictOlderRunners } from './evict-older.ts'
 import { liveRunnerProcesses } from './ownership.ts'
@@ -14,7 +14,6 @@ import { lostLeaderHere, reapOlder } from './reap-older.ts'
 const LOCKED_MS = 15_000
 const LOCK_LOOK_MS = 50
 const RETRY_MS = 20
-const UNIQUE_VIOLATION = '23505'
 
 /** Passage: our term, and the lock on the data dir, which we hold. */
 export interface Promoted {
@@ -125,7 +124,7 @@ async function rehearse(home: Home): Promise<void> {
 
 /** Some errors are passing: the index had the last word, or a lock in the database did not come in time. */
 function lookAgain(error: unknown): 'look again' {
-  if (!isCollision(error) && codeOf(error) !== UNIQUE_VIOLATION) throw error
+  if (!isCollision(error) && !isTaken(error)) throw error
   return 'look again'
 }
 

@@ -1,5 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { hostname } from 'node:os'
+import { basename, join } from 'node:path'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, pagesOf, resultsOf } from '../../support/archive.ts'
 import type { TestHome } from '../../support/homes.ts'
@@ -117,4 +119,21 @@ it("a crawl that a live node was to go on with, and does not, is anybody's after
   expect((await one.run(['run', '--exit-on-idle'])).code).toBe(0)
   await expectComplete(one, crawl)
   expect(await one.value('select home_node from snapshot')).toBe(await nodeOf(one))
+})
+
+it('nodes that report for the first time in one moment take different names', async () => {
+  const [home] = await server.twoNodes()
+  const other = new pg.Client({ connectionString: home.databaseUrl })
+  await other.connect()
+  await other.query('begin')
+  await other.query("insert into node (id, data_dir, name) values (uuidv7(), '/elsewhere', $1)", [hostname()])
+  const runner = home.start(['run', '--exit-on-idle'])
+  await eventually(() => home.value("select true from pg_stat_activity where wait_event_type = 'Lock'"))
+  await other.query('commit')
+  await other.end()
+  const { code, stderr } = await runner.finished()
+  expect(code, stderr).toBe(0)
+  expect(await home.value('select name from node where data_dir = $1', [home.dataDir])).toBe(
+    `${hostname()}:${basename(home.dataDir)}`,
+  )
 })
