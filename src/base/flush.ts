@@ -20,7 +20,7 @@ export async function flush(paths: readonly string[]): Promise<void> {
     await Promise.all(paths.slice(at, at + MOST_AT_ONCE).map(flushOne))
 }
 
-/** Flushes a folder with all its content; a missing one has none. */
+/** Flushes a folder with all its content; one that is missing or empty has none. */
 export async function flushFolder(top: string): Promise<void> {
   const folders = existsSync(top) ? [top] : []
   const files: string[] = []
@@ -28,7 +28,7 @@ export async function flushFolder(top: string): Promise<void> {
     for (const entry of readdirSync(folder, { withFileTypes: true }))
       if (entry.isDirectory()) folders.push(join(folder, entry.name))
       else if (entry.isFile()) files.push(join(folder, entry.name))
-  await flush([...files, ...folders])
+  if (files.length > 0 || folders.length > 1) await flush([...files, ...folders])
 }
 
 async function flushOne(path: string): Promise<void> {

@@ -5,11 +5,15 @@ import { replaceFile } from './replace-file.ts'
 // The hooks of a page that run in the host share one log: a file for each would cost more than most of them do. A row
 // of hooks begins with a line that names them. Each appends its part when it has ended, in one go: its output, and a
 // line with the number of lines of that. A part that a killed host left incomplete lacks that line, and does not count.
+// What a hook says on stderr is there at once, a line each: seldom is there any, and a file for it would be made and
+// removed for each hook.
 
 /** What a hook left when it ended. */
 export interface LoggedEnd {
   /** Its output. */
   readonly stdout: string
+  /** What it said on stderr. */
+  readonly said: string
   /** When it ended, in milliseconds of the system's clock. */
   readonly at: number
   /** The boot in which it ended. */
@@ -30,6 +34,12 @@ interface EndLine {
   readonly lines: number
   readonly ended_at: string
   readonly boot_id: string
+}
+
+interface SaidLine {
+  readonly type: 'Said'
+  readonly by: string
+  readonly text: string
 }
 
 /** A text that is in the line that ends a hook's part, and in no other line of ours. */
@@ -67,6 +77,12 @@ export class RowLog {
     return stdout
   }
 
+  /** Adds a line that a hook says on stderr while it runs. */
+  say(hook: string, text: string): void {
+    const line: SaidLine = { type: 'Said', by: hook, text }
+    writeFileSync(this.#fd, `${JSON.stringify(line)}\n`)
+  }
+
   close(): void {
     closeSync(this.#fd)
   }
@@ -79,15 +95,34 @@ export function readRowLog(file: string): ReadonlyMap<string, LoggedEnd> {
 
 /** The same, of the text of a log. */
 export function endsIn(lines: readonly string[]): ReadonlyMap<string, LoggedEnd> {
+  return read(lines).ends
+}
+
+/** What a hook has said on stderr since it last began, as the text of a file; '' is nothing. */
+export function saidIn(file: string, hook: string): string {
+  return read(linesOf(file)).said.get(hook) ?? ''
+}
+
+function read(lines: readonly string[]) {
   const ends = new Map<string, LoggedEnd>()
+  const said = new Map<string, string>()
   for (const [index, line] of lines.entries()) {
     const mark = markIn(line)
-    if (mark?.type === 'Row') for (const hook of mark.hooks) ends.delete(hook)
-    if (mark?.type !== 'End') continue
-    const stdout = lines.slice(index - mark.lines, index).join('\n')
-    ends.set(mark.hook, { stdout, at: Date.parse(mark.ended_at), bootId: mark.boot_id })
+    if (mark?.type === 'Row')
+      for (const hook of mark.hooks) {
+        ends.delete(hook)
+        said.delete(hook)
+      }
+    else if (mark?.type === 'Said') said.set(mark.by, `${said.get(mark.by) ?? ''}${mark.text}\n`)
+    else if (mark)
+      ends.set(mark.hook, {
+        stdout: lines.slice(index - mark.lines, index).join('\n'),
+        said: said.get(mark.hook) ?? '',
+        at: Date.parse(mark.ended_at),
+        bootId: mark.boot_id,
+      })
   }
-  return ends
+  return { ends, said }
 }
 
 /** Makes the earlier ends of hooks no longer count. */
@@ -102,6 +137,7 @@ export function removeEnds(file: string, hook: string): void {
   const left = new Set<string>()
   for (const [index, line] of lines.entries()) {
     const mark = markIn(line)
+    if (mark?.type === 'Said' && mark.by === hook) doomed.add(index)
     if (mark?.type !== 'End') continue
     if (mark.hook !== hook) left.add(mark.hook)
     else for (let at = index - mark.lines; at <= index; at += 1) doomed.add(at)
@@ -116,9 +152,9 @@ function linesOf(file: string): string[] {
 }
 
 /** A line of ours. No output of hooks begins like one, and a part of one parses as nothing. */
-function markIn(line: string): RowLine | EndLine | undefined {
+function markIn(line: string): RowLine | EndLine | SaidLine | undefined {
   try {
-    return /^\{"type":"(Row|End)"/.test(line) ? (JSON.parse(line) as RowLine | EndLine) : undefined
+    return /^\{"type":"(Row|End|Said)"/.test(line) ? (JSON.parse(line) as RowLine | EndLine | SaidLine) : undefined
   } catch {
     return undefined
   }

@@ -1,11 +1,13 @@
 import {
   type BigIntStats,
+  chmodSync,
   closeSync,
   constants,
   fchmodSync,
   fchownSync,
   fstatSync,
   lchownSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -32,7 +34,7 @@ export function freeze(top: string): void {
 
 /** Takes over a tree, with its files. One with several names may be somebody else's: it stays as it is. */
 export function takeBack(top: string): void {
-  if (IS_ROOT) walk(top, { folder: ours, file: ours })
+  if (IS_ROOT) walk(top, { folder: ours, file: oursToo })
 }
 
 /** Takes over a tree, and lists it as its hook left it, like `listTree`: in one walk, since a page has many. */
@@ -47,9 +49,8 @@ export function takeListed(top: string): CopiedTree | undefined {
       ours(fd, stats)
       folders.push(path)
     },
-    file: (fd, stats, path) => {
-      if (path === '') return // It is no tree.
-      ours(fd, stats)
+    file: (at, stats, path) => {
+      oursToo(at, stats)
       files.set(path, { size: Number(stats.size), mimetype: mimeOf(path) })
       marks.set(path, markIn(stats))
     },
@@ -65,10 +66,11 @@ export function handOver(top: string, account: Account | undefined): void {
   if (!account) return
   const { uid, gid } = account
   // Only once: a change of owner also changes the time by which `markOf` sees that a file was written to.
-  const theirs: Use = (fd, stats) => {
-    if (stats.uid !== BigInt(uid)) fchownSync(fd, uid, gid)
-  }
-  walk(top, { file: theirs, afterwards: theirs })
+  const isOthers = (stats: BigIntStats) => stats.uid !== BigInt(uid)
+  walk(top, {
+    file: (at, stats) => isOthers(stats) && lchownSync(at, uid, gid),
+    afterwards: (fd, stats) => isOthers(stats) && fchownSync(fd, uid, gid),
+  })
 }
 
 /** Gives an account a folder that was just created, inside one of ours: it is empty, and nobody has replaced it. */
@@ -76,13 +78,9 @@ export function giveFolder(path: string, account: Account | undefined): void {
   if (account) lchownSync(path, account.uid, account.gid)
 }
 
-/** Creates empty files in one folder of ours, or takes existing ones, and gives them to an account. */
-export function giveFiles(paths: readonly string[], account: Account): void {
-  for (const folder of new Set(paths.map((path) => dirname(path)))) mkdirSync(folder, { recursive: true })
-  for (const path of paths) giveFile(path, account)
-}
-
-function giveFile(path: string, account: Account): void {
+/** Creates an empty file in a folder of ours, or takes an existing one, and gives it to an account. */
+export function giveFile(path: string, account: Account): void {
+  mkdirSync(dirname(path), { recursive: true })
   const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600)
   try {
     const stats = fstatSync(fd)
@@ -92,20 +90,30 @@ function giveFile(path: string, account: Account): void {
   }
 }
 
+const isWide = ({ mode }: BigIntStats) => (mode & ~RIGHTS & 0o7777n) !== 0n
+
 function ours(fd: number, stats: BigIntStats): void {
   if (stats.uid !== 0n) fchownSync(fd, 0, 0)
-  if ((stats.mode & ~RIGHTS & 0o7777n) !== 0n) fchmodSync(fd, Number(stats.mode & RIGHTS))
+  if (isWide(stats)) fchmodSync(fd, Number(stats.mode & RIGHTS))
+}
+
+function oursToo(file: string, stats: BigIntStats): void {
+  if (stats.uid !== 0n) lchownSync(file, 0, 0)
+  if (isWide(stats)) chmodSync(file, Number(stats.mode & RIGHTS))
 }
 
 /** @param path relative to the top; '' is the top itself */
-type Use = (fd: number, stats: BigIntStats, path: string) => void
+type Use<What> = (what: What, stats: BigIntStats, path: string) => void
 interface Uses {
-  /** Each folder, before its content. */
-  readonly folder?: Use
-  /** Each folder, after its content. */
-  readonly afterwards?: Use
-  /** Each file that has only this name. */
-  readonly file?: Use
+  /** Each folder, open, before its content. */
+  readonly folder?: Use<number>
+  /** Each folder, open, after its content. */
+  readonly afterwards?: Use<number>
+  /**
+   * Each file that has only this name, by a path through its open folder. That is ours while files are looked at:
+   * nobody else replaces one.
+   */
+  readonly file?: Use<string>
   /** Called for anything else. */
   readonly other?: () => void
 }
@@ -119,17 +127,26 @@ function walk(path: string, uses: Uses, inner = ''): void {
   }
   try {
     const stats = fstatSync(fd, { bigint: true })
-    if (stats.isDirectory()) {
-      uses.folder?.(fd, stats, inner)
-      const at = process.platform === 'linux' ? `/proc/self/fd/${fd}` : path
-      for (const entry of readdirSync(at, { withFileTypes: true }))
-        if (entry.isDirectory() || (uses.file && entry.isFile()))
-          walk(`${at}/${entry.name}`, uses, inner === '' ? entry.name : `${inner}/${entry.name}`)
-        else uses.other?.()
-      uses.afterwards?.(fd, stats, inner)
-    } else if (stats.isFile() && stats.nlink === 1n) uses.file?.(fd, stats, inner)
-    else uses.other?.()
+    if (!stats.isDirectory()) {
+      uses.other?.()
+      return
+    }
+    uses.folder?.(fd, stats, inner)
+    const at = process.platform === 'linux' ? `/proc/self/fd/${fd}` : path
+    for (const entry of readdirSync(at, { withFileTypes: true })) {
+      const below = inner === '' ? entry.name : `${inner}/${entry.name}`
+      if (entry.isDirectory()) walk(`${at}/${entry.name}`, uses, below)
+      else if (uses.file && entry.isFile()) useFile(`${at}/${entry.name}`, uses, below)
+      else uses.other?.()
+    }
+    uses.afterwards?.(fd, stats, inner)
   } finally {
     closeSync(fd)
   }
+}
+
+function useFile(path: string, { file, other }: Uses, inner: string): void {
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  if (stats?.isFile() && stats.nlink === 1n) file?.(path, stats, inner)
+  else other?.()
 }

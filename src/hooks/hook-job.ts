@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { forAccount } from './account-environment.ts'
 import { extraContext, hookEnvironment } from './environment.ts'
-import { giveFiles } from './hand-over.ts'
+import { giveFile } from './hand-over.ts'
 import type { HostJob } from './host-protocol.ts'
 import { type HostedRun, nameOf } from './hosted-ends.ts'
 import type { HookScope } from './launch.ts'
@@ -20,7 +20,7 @@ export function sentAs({ scope, log, runs }: HookJob, processId: string): HostJo
   const { account } = scope.containment
   const all = runs.map(({ hook }) => hook)
   const { EXTRA_CONTEXT: _, ...own } = hookEnvironment(settings, target, all, { processId, workerId, runnerId })
-  if (account) giveFiles([log, ...runs.map(({ logs }) => logs.stderr)], account)
+  if (account) giveFile(log, account)
   const hooks = runs.map((run) => ({
     path: run.hook.path,
     outputDir: run.outputDir,
@@ -30,7 +30,6 @@ export function sentAs({ scope, log, runs }: HookJob, processId: string): HostJo
       ...(run.isAhead && { ARCHIVEBOX_PUBLISHED_DIR: dirname(run.outputDir) }),
     },
     name: nameOf(run),
-    stderr: run.logs.stderr,
     timeoutMs: run.hook.timeoutMs,
   }))
   return { url: target.url, env: account ? forAccount(own, account) : own, log, hooks }

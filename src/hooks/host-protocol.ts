@@ -20,7 +20,6 @@ export interface HostedHook {
   readonly env: Readonly<Record<string, string>>
   /** In the log. */
   readonly name: string
-  readonly stderr: string
   readonly timeoutMs: number
 }
 
@@ -36,7 +35,7 @@ export interface HostedOutcome {
   readonly ended: number
   /** Its output, unless that is long; the log has it, too. */
   readonly stdout: string | undefined
-  /** It printed something on stderr. */
+  /** It said something on stderr: the log has it. */
   readonly complained: boolean
   /** Its files are on disk. */
   readonly isFlushed: boolean

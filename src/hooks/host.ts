@@ -1,7 +1,6 @@
 // The warm host: one process that runs our own JavaScript hooks, page after page, so that a hook costs
 // milliseconds instead of the start of Node. It is a hook process like any other: own session, own row, killed when a
 // hook in it exceeds its time.
-import { appendFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, relative } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -34,8 +33,8 @@ async function moduleAt(path: string): Promise<HookModule> {
 }
 
 /**
- * Runs one hook as its own process would: records go to the log, without the context that names the hook in each, and
- * messages to its stderr file.
+ * Runs one hook as its own process would: records and messages go to the log, without the context that names the hook
+ * in each record.
  */
 async function runHook(
   { url, env: common, log: file }: HostJob,
@@ -55,7 +54,7 @@ async function runHook(
     emit: (record) => records.push(record),
     log: (line) => {
       complained = true
-      appendFileSync(hook.stderr, `${withoutUrlSecrets(line)}\n`)
+      log.say(hook.name, withoutUrlSecrets(line))
     },
   }
   let code = 1

@@ -1,5 +1,5 @@
 import { attemptName } from '../base/attempt-paths.ts'
-import { type LoggedEnd, readRowLog } from '../base/row-log.ts'
+import { type LoggedEnd, readRowLog, saidIn } from '../base/row-log.ts'
 import { bootId, hasProc } from '../processes/proc.ts'
 import type { Hook } from './discover.ts'
 import type { HostedOutcome } from './host-protocol.ts'
@@ -14,7 +14,7 @@ export interface HostedRun {
   readonly isMoved: boolean
   /** It reads the files of the others of its job as if they were published already. */
   readonly isAhead: boolean
-  /** The files for its stderr, and for its stdout if it must run in its own process. */
+  /** The files for its stderr when it has ended, and for its stdout if it must run in its own process. */
   readonly logs: HookLogs
 }
 
@@ -32,8 +32,8 @@ export interface HostedEnd {
   readonly ended: number
   /** Its output. */
   readonly stdout: string
-  /** It printed nothing on stderr. */
-  readonly isQuiet?: boolean
+  /** What it said on stderr; its file has yet to be written. */
+  readonly said: string
   /** The files that it wrote are on disk. */
   readonly isFlushed?: boolean
 }
@@ -57,7 +57,7 @@ export function endOf(
     began: now - began,
     ended: now - ended,
     stdout: stdout ?? readRowLog(log).get(nameOf(run))!.stdout,
-    isQuiet: !complained,
+    said: complained ? saidIn(log, nameOf(run)) : '',
     isFlushed,
   }
 }
@@ -94,10 +94,10 @@ export const isOfNow = (end: LoggedEnd): boolean => hasProc && end.bootId === bo
 /** The end of a hook according to the log. */
 export function loggedEnd(
   { hook, logs }: Pick<HostedRun, 'hook' | 'logs'>,
-  { stdout }: LoggedEnd,
+  { stdout, said }: LoggedEnd,
   began: number,
   ended: number,
 ): HostedEnd {
   // Its own record decides, not the exit code.
-  return { hook, logs, exit: { code: 0, signal: null }, cause: 'exit', began, ended, stdout }
+  return { hook, logs, exit: { code: 0, signal: null }, cause: 'exit', began, ended, stdout, said }
 }

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { failpoint } from '../base/failpoint.ts'
 import { FLUSH_ENV } from '../base/flush.ts'
 import { asset } from '../base/package-root.ts'
-import { readRowLog } from '../base/row-log.ts'
+import { readRowLog, saidIn } from '../base/row-log.ts'
 import { FRUGAL_ENV, FRUGAL_FLAGS } from '../base/start/frugal.ts'
 import { markEnded, markRunning } from '../db/processes.ts'
 import { CannotEnd } from '../processes/cannot-end.ts'
@@ -136,7 +136,8 @@ export class WarmProcess {
           const exit = end === 'gone' ? await this.#started.exited : KILLED
           const cause = end === 'gone' ? 'exit' : end
           const { hook, logs } = runs[done]!
-          ends.push({ hook, logs, exit, cause, began: since, ended: performance.now(), stdout: '' })
+          const said = saidIn(log, nameOf(runs[done]!))
+          ends.push({ hook, logs, exit, cause, began: since, ended: performance.now(), stdout: '', said })
         }
         if (ends.length > 0) yield ends
         if (end !== undefined) return

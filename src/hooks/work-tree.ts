@@ -5,7 +5,7 @@ import { codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { flush } from '../base/flush.ts'
 import { removeAtOnce } from '../base/remove-at-once.ts'
-import type { PublishedFiles } from '../db/tables.ts'
+import type { OutputFile, PublishedFiles } from '../db/tables.ts'
 import { isFolder, listTree } from './copy-tree.ts'
 import { freeze, giveFolder, takeBack } from './hand-over.ts'
 import { type PublishedPage, publish, reconcilePublications } from './publication.ts'
@@ -22,6 +22,8 @@ export class WorkTree {
   readonly work: string
   readonly #page: PublishedPage
   readonly #shown: ShownFiles
+  /** What has been published here, by plugin: a page asks for it again. */
+  readonly #published = new Map<string, ReadonlyMap<string, OutputFile>>()
   /** Folders that a job of hooks creates when it writes into them. */
   readonly #places = new Set<string>()
 
@@ -91,7 +93,13 @@ export class WorkTree {
 
   /** The files that a plugin has published. */
   published(plugin: string): PublishedFiles {
-    return { written: Object.fromEntries(listTree(join(this.root, plugin))?.files ?? []), standing: {} }
+    return { written: Object.fromEntries(this.filesOf(plugin) ?? []), standing: {} }
+  }
+
+  /** The same, by their paths in its folder. Undefined: there is something else, too, such as links. */
+  filesOf(plugin: string): ReadonlyMap<string, OutputFile> | undefined {
+    const files = this.#published.get(plugin) ?? listTree(join(this.root, plugin))?.files
+    return [...(files?.values() ?? [])].some(({ link }) => link !== undefined) ? undefined : files
   }
 
   /** The directory in which a plugin's hooks run. */
@@ -151,8 +159,11 @@ export class WorkTree {
     flushed: readonly Plugin[] = [],
   ): Promise<Map<Plugin, PublishedFiles | Error>> {
     const results = new Map<Plugin, PublishedFiles | Error>()
-    for (const [plugin, made] of await publish(this.#page, plugins, move, flushed))
+    for (const plugin of plugins) this.#published.delete(plugin)
+    for (const [plugin, made] of await publish(this.#page, plugins, move, flushed)) {
       results.set(plugin, made instanceof Error ? made : this.#shown.nowShows(plugin, made))
+      if (!(made instanceof Error) && made.files.size > 0) this.#published.set(plugin, made.files)
+    }
     await failpoint('publish.files_published')
     return results
   }
@@ -189,6 +200,7 @@ export class WorkTree {
     freeze(join(this.work, plugin))
     for (const place of [this.root, this.work]) rmSync(join(place, plugin), { recursive: true, force: true })
     this.#shown.forget([plugin])
+    this.#published.delete(plugin)
   }
 
   close(): void {

@@ -42,7 +42,7 @@ export async function runHooks(hooks: readonly Hook[], { losesHost = false, miss
   const endOf = ({ hook, logs }: HostedRun, isFirst: boolean): HookEnd => {
     ran.push(hook.plugin)
     const exit = isFirst ? { code: null, signal: 'SIGKILL' as const } : FINE
-    return { hook, exit, cause: isFirst ? 'timeout' : 'exit', logs, processId: 'host', stdout: '', isQuiet: true }
+    return { hook, exit, cause: isFirst ? 'timeout' : 'exit', logs, processId: 'host', stdout: '', said: '' }
   }
   const sequence = {
     async *job({ runs }: HookJob) {

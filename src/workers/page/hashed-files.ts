@@ -1,15 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../../base/errors.ts'
-import { listTree } from '../../hooks/copy-tree.ts'
 import type { Hook } from '../../hooks/discover.ts'
+import type { WorkTree } from '../../hooks/work-tree.ts'
 
 /**
  * Whether a page's hashes cover exactly the files that its plugins have published. They may have been made before.
- * @param root the page's folder
  * @param hook has made them
  */
-export function areOfAllFiles(root: string, { plugin, hashes = '' }: Pick<Hook, 'plugin' | 'hashes'>): boolean {
+export function areOfAllFiles(
+  tree: Pick<WorkTree, 'root' | 'filesOf'>,
+  { plugin, hashes = '' }: Pick<Hook, 'plugin' | 'hashes'>,
+): boolean {
+  const { root } = tree
   const hashed = hashedFiles(join(root, plugin, hashes))
   if (!hashed) return false
   const plugins = readdirSync(root, { withFileTypes: true }).filter(
@@ -17,7 +20,7 @@ export function areOfAllFiles(root: string, { plugin, hashes = '' }: Pick<Hook, 
   )
   // A folder with links, which our own hooks do not create, never counts.
   const files = plugins.flatMap(({ name }) =>
-    [...(listTree(join(root, name))?.files ?? [])].map(([path, { size }]) => ({ path: `${name}/${path}`, size })),
+    [...(tree.filesOf(name) ?? [])].map(([path, { size }]) => ({ path: `${name}/${path}`, size })),
   )
   return files.length === hashed.size && files.every(({ path, size }) => hashed.get(path) === size)
 }

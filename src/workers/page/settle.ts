@@ -55,7 +55,7 @@ export async function settle(
   await Promise.all(counting.map(({ recorded }) => recorded))
   for (const [index, { one, end }] of ended.entries())
     state =
-      one.hook === ahead && !areOfAllFiles(page.tree.root, one.hook)
+      one.hook === ahead && !areOfAllFiles(page.tree, one.hook)
         ? await inVain(page, state, one.hook)
         : await take(page, state, one, end, verdicts[index]!)
   await failpoint('publish.hook_settled')

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync, statSync, unlinkSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { attemptName } from '../../base/attempt-paths.ts'
 import { isFull } from '../../base/disk-space.ts'
 import { isMachineTrouble, messageOf } from '../../base/errors.ts'
@@ -21,8 +21,8 @@ export interface HookExit extends Printed {
   readonly exit: Exit
   readonly cause: EndCause
   readonly logs: HookLogs
-  /** It printed nothing on stderr. */
-  readonly isQuiet?: boolean
+  /** What it said on stderr, if that is to be written to its file. */
+  readonly said?: string
   /** What it wrote is on disk. */
   readonly isFlushed?: boolean
 }
@@ -99,15 +99,17 @@ async function hookVerdict(
   { hook, attempt, end, mayRetry }: EndedHook,
   hasSpace: () => boolean,
 ): Promise<HookVerdict> {
-  const { logs, isQuiet } = end
+  const { logs, said } = end
   const records = await recordsOf(end).catch(() => NO_RECORDS)
-  const judged = judge(end.exit, end.cause, records, isQuiet ? '' : lastLine(logs.stderr), hook)
+  const judged = judge(end.exit, end.cause, records, said === undefined ? lastLine(logs.stderr) : lastOf(said), hook)
   const verdict = mayRetry ? orLater(judged) : judged
-  dropIfEmpty(logs.stderr) // Another account has one in any case: it could create none.
-  if (verdict.event !== 'fail' || !isFull(tree.root)) return { ...verdict, records }
-  if (await hasFilledDisk(tree, { hook, attempt }, hasSpace)) return { ...verdict, output: FILLED, records }
-  // A failure says nothing about the hook then, whatever it reports.
-  throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
+  if (said === undefined) dropIfEmpty(logs.stderr)
+  const isOnFull = verdict.event === 'fail' && isFull(tree.root)
+  if (isOnFull && !(await hasFilledDisk(tree, { hook, attempt }, hasSpace)))
+    // A failure says nothing about the hook then, whatever it reports.
+    throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
+  if (said) writeFileSync(logs.stderr, said, { mode: 0o600 })
+  return { ...verdict, ...(isOnFull && { output: FILLED }), records }
 }
 
 function withFiles(verdict: HookVerdict, published: PublishedFiles | Error): HookVerdict {
@@ -181,14 +183,18 @@ export function lastLine(file: string): string {
     try {
       const tail = Buffer.alloc(4096)
       const length = readSync(fd, tail, 0, tail.length, Math.max(0, fstatSync(fd).size - tail.length))
-      const text = tail.toString('utf8', 0, length).trimEnd()
-      return clean(text.slice(text.lastIndexOf('\n') + 1)).slice(0, 500)
+      return lastOf(tail.toString('utf8', 0, length))
     } finally {
       closeSync(fd)
     }
   } catch {
     return ''
   }
+}
+
+function lastOf(text: string): string {
+  const said = text.trimEnd()
+  return clean(said.slice(said.lastIndexOf('\n') + 1)).slice(0, 500)
 }
 
 function dropIfEmpty(file: string): void {

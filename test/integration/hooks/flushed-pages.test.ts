@@ -70,7 +70,6 @@ it('what hooks of a row wrote is on disk when their host answers', async () => {
       flush: true,
       env: {},
       name: outputDir,
-      stderr: `${outputDir}.err`,
       timeoutMs: 10_000,
     })),
   }

@@ -148,6 +148,16 @@ describe('a row of hooks', () => {
     expect(host.usable, 'the next page would get the answer to this one').toBe(false)
   })
 
+  it('whose hook is killed at its deadline: what it said is not lost', async () => {
+    writeFileSync(
+      join(test.dataDir, 'talks.mjs'),
+      "export default { run: ({ log }) => new Promise(() => (log('one'), log('two'), setInterval(() => {}, 1_000))) }",
+    )
+    const row = [endless('talks', 100, 'talks.mjs')]
+    for await (const [end] of host.run({ scope, log: rowLog(), runs: row }, force.signal, new AbortController().signal))
+      expect(end).toMatchObject({ cause: 'timeout', exit: { signal: 'SIGKILL' }, said: 'one\ntwo\n' })
+  })
+
   it('keeps nothing of it in the worker once it is over, though the host lives on', async () => {
     writeFileSync(join(test.dataDir, 'quick.mjs'), QUICK)
     const row = [endless('quick', 60_000, 'quick.mjs')]

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFil
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { forgetEnds, RowLog, readRowLog, removeEnds } from '../../../src/base/row-log.ts'
+import { forgetEnds, RowLog, readRowLog, removeEnds, saidIn } from '../../../src/base/row-log.ts'
 
 const said = (status: string) => ({ type: 'ArchiveResult', status })
 const LINK = { type: 'Snapshot', url: 'http://a.example/' }
@@ -61,6 +61,24 @@ describe('the log of a row of hooks', () => {
     expect(ended()).toEqual(['a', 'c'])
     forgetEnds(join(folder, 'none'), ['a'])
     expect(existsSync(join(folder, 'none'))).toBe(false)
+  })
+
+  it('has what each says on stderr as soon as it is said, and no longer when it begins again', () => {
+    const log = new RowLog(file, ['a', 'b'], 'boot')
+    log.say('a', 'one')
+    log.say('b', 'other')
+    log.say('a', 'two\nlines')
+    expect([saidIn(file, 'a'), saidIn(file, 'b'), saidIn(file, 'c')]).toEqual(['one\ntwo\nlines\n', 'other\n', ''])
+    log.append('a', [LINK, said('a')])
+    log.close()
+    expect(readRowLog(file).get('a')).toMatchObject({
+      stdout: `${JSON.stringify(LINK)}\n${JSON.stringify(said('a'))}`,
+      said: 'one\ntwo\nlines\n',
+    })
+    row(['b'])
+    expect([saidIn(file, 'a'), saidIn(file, 'b')]).toEqual(['one\ntwo\nlines\n', ''])
+    removeEnds(file, 'a')
+    expect(readFileSync(file, 'utf8')).not.toContain('two')
   })
 
   it('loses what one of its hooks printed, and nothing else; the file, too, with the last of them', () => {

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { copyTree, listTree } from '../../../src/hooks/copy-tree.ts'
-import { freeze, giveFiles, handOver, takeBack, takeListed } from '../../../src/hooks/hand-over.ts'
+import { freeze, giveFile, handOver, takeBack, takeListed } from '../../../src/hooks/hand-over.ts'
 import { WorkTree } from '../../../src/hooks/work-tree.ts'
 import { waysToSwitch } from '../../../src/processes/containment/account-switch.ts'
 import { newFolder } from '../../support/folders.ts'
@@ -68,8 +68,8 @@ describe.skipIf(noOtherUser)(`as root${noOtherUser ? `: ${noOtherUser}` : ''}`, 
     const { status } = spawnSync('touch', [at('theirs/inner/more')], { uid: THEM.uid, gid: THEM.gid, stdio: 'ignore' })
     expect([status, existsSync(at('theirs/inner/more'))]).toEqual([1, false])
     symlinkSync(at('nowhere'), at('log'))
-    expect(() => giveFiles([at('log')], THEM)).toThrow('ELOOP')
-    giveFiles([at('.logs/log')], THEM)
+    expect(() => giveFile(at('log'), THEM)).toThrow('ELOOP')
+    giveFile(at('.logs/log'), THEM)
     expect([uid('.logs'), uid('.logs/log')]).toEqual([0, THEM.uid])
   })
 

@@ -14,7 +14,7 @@ const log = (secondsAgo: Readonly<Record<string, number>>): ReadonlyMap<string, 
   new Map(
     Object.entries(secondsAgo).map(([name, seconds]) => [
       `${name}.${name}.1`,
-      { stdout: `${name}\n`, at: Date.now() - seconds * 1_000, bootId: '' },
+      { stdout: `${name}\n`, said: '', at: Date.now() - seconds * 1_000, bootId: '' },
     ]),
   )
 

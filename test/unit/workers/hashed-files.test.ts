@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { WorkTree } from '../../../src/hooks/work-tree.ts'
 import { areOfAllFiles } from '../../../src/workers/page/hashed-files.ts'
 import { newFolder } from '../../support/folders.ts'
 
@@ -27,7 +28,7 @@ describe('hashes of a page', () => {
   it('are of all files', () => {
     put('dom/below/a.txt', 'a')
     hashes(['html/output.html', 4], ['dom/below/a.txt', 1])
-    expect(areOfAllFiles(page, HASHES)).toBe(true)
+    expect(areOfAllFiles(new WorkTree(page), HASHES)).toBe(true)
   })
 
   it.each([
@@ -37,23 +38,23 @@ describe('hashes of a page', () => {
     ['saw another one instead', [['html/other.html', 4] as const]],
   ])('are not when they %s', (_what, files) => {
     hashes(...files.map(([path, size]): [string, number] => [path, size]))
-    expect(areOfAllFiles(page, HASHES)).toBe(false)
+    expect(areOfAllFiles(new WorkTree(page), HASHES)).toBe(false)
   })
 
   it('are not when they cannot be read', () => {
     put('hashes/hashes.json', '{"files":')
-    expect(areOfAllFiles(page, HASHES)).toBe(false)
+    expect(areOfAllFiles(new WorkTree(page), HASHES)).toBe(false)
   })
 
   it('are those that the plugin says it makes', () => {
     put('sums/sums.json', JSON.stringify({ files: [{ path: 'html/output.html', size: 4 }] }))
-    expect(areOfAllFiles(page, { plugin: 'sums', hashes: 'sums.json' })).toBe(true)
-    expect(areOfAllFiles(page, { plugin: 'sums' })).toBe(false)
+    expect(areOfAllFiles(new WorkTree(page), { plugin: 'sums', hashes: 'sums.json' })).toBe(true)
+    expect(areOfAllFiles(new WorkTree(page), { plugin: 'sums' })).toBe(false)
   })
 
   it('need not be there when there is no file', () => {
-    expect(areOfAllFiles(page, HASHES)).toBe(false)
+    expect(areOfAllFiles(new WorkTree(page), HASHES)).toBe(false)
     rmSync(join(page, 'html'), { recursive: true })
-    expect(areOfAllFiles(page, HASHES)).toBe(true)
+    expect(areOfAllFiles(new WorkTree(page), HASHES)).toBe(true)
   })
 })

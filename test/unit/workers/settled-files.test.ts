@@ -11,7 +11,7 @@ async function settled(plugin: string, printed: object, hosted = false) {
   const logs = { stdout: join(root, '.out'), stderr: join(root, '.err') }
   writeFileSync(logs.stdout, `${JSON.stringify(printed)}\n`)
   const hook = { plugin, name: 'on_Snapshot__1.sh', timeoutMs: 1000, hosted, mustReport: false }
-  const end = { exit: { code: 0, signal: null }, cause: 'exit', logs, isQuiet: true } as const
+  const end = { exit: { code: 0, signal: null }, cause: 'exit', logs, said: '' } as const
   const [verdict] = await settleHooks(tree, [{ hook, attempt: 1, end, isLast: true }])
   return { event: verdict!.event, files: Object.keys(verdict!.published?.written ?? {}) }
 }
@@ -24,6 +24,18 @@ it('a hook that found nothing keeps the file that says so, empty as it is', asyn
   expect(published('sslcerts/sslcerts.jsonl')).toBe('')
   expect(await settled('title', said('noresults'))).toEqual({ event: 'empty', files: [] })
   expect(names()).toEqual(['.out', 'sslcerts'])
+})
+
+it('what a hook of the host said on stderr has a file, and the reason when it gave none', async () => {
+  const logs = { stdout: join(root, '.out'), stderr: join(root, '.err') }
+  const hook = { plugin: 'title', name: 'on_Snapshot__1.js', timeoutMs: 1000, hosted: true, mustReport: false }
+  const end = { exit: { code: 1, signal: null }, cause: 'exit', logs, stdout: '' } as const
+  const settle = async (said: string) =>
+    (await settleHooks(tree, [{ hook, attempt: 1, end: { ...end, said }, isLast: true }]))[0]!.output
+  expect(await settle('')).not.toContain('no such page')
+  expect(existsSync(logs.stderr)).toBe(false)
+  expect(await settle('looked\nno such page\n')).toContain('no such page')
+  expect(readFileSync(logs.stderr, 'utf8')).toBe('looked\nno such page\n')
 })
 
 it('what staticfile printed lies beside its files for the hooks to come, and is no output', async () => {
