@@ -1,10 +1,11 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../base/errors.ts'
 import { replaceFile } from '../base/replace-file.ts'
 import { sha256Of } from '../base/sha256.ts'
-import { personaFiles } from '../browse/persona/files.ts'
+import { DEFAULT_PERSONA, personaFiles } from '../browse/persona/files.ts'
 import type { AccountSwitch } from '../processes/containment/account-switch.ts'
+import { freeze, giveFolder } from './hand-over.ts'
 
 /** Our own paths, which another account cannot use. */
 const OURS = /^(XDG_(CONFIG|CACHE|DATA|STATE)_HOME|XDG_RUNTIME_DIR|TMPDIR|XAUTHORITY|SHELL)$/
@@ -26,8 +27,8 @@ export const ownPlaces = ({ folder, name }: AccountSwitch): Record<string, strin
 
 /**
  * Copies of a persona's files for the account, with mode 600, in a folder where it changes nothing, for as long as a
- * runner leads: the originals stay ours, and nobody else can read or replace them. The browser's profile is one of the
- * account's own.
+ * runner leads: the originals stay ours, and nobody else can read or replace them. The browser's profile and its
+ * downloads are the account's own, and kept: beside the copies, since ArchiveBox's browser looks nowhere else.
  */
 function personaCopies(env: Readonly<Record<string, string>>, account: AccountSwitch): Record<string, string> {
   const { PERSONAS_DIR: personas, ACTIVE_PERSONA: name, COOKIES_FILE: cookies, AUTH_STORAGE_FILE: storage } = env
@@ -35,10 +36,15 @@ function personaCopies(env: Readonly<Record<string, string>>, account: AccountSw
   const folder = join(dirname(account.folder), 'personas')
   const from = personaFiles(join(personas, name))
   const to = personaFiles(join(folder, name))
-  if (existsSync(from.folder)) {
+  if (!existsSync(to.folder)) {
     mkdirSync(to.folder, { recursive: true })
     chmodSync(to.folder, 0o711)
-  } else rmSync(to.folder, { recursive: true, force: true })
+  }
+  for (const own of [to.profile, to.downloads])
+    if (!existsSync(own)) {
+      mkdirSync(own, { mode: 0o700 })
+      giveFolder(own, account)
+    }
   for (const each of ['settings', 'cookies', 'storage'] as const) copyFor(account, from[each], to[each])
   const copyOf = (file: string | undefined, own: 'cookies' | 'storage') => {
     if (file === undefined || file === from[own]) return file && to[own]
@@ -50,28 +56,45 @@ function personaCopies(env: Readonly<Record<string, string>>, account: AccountSw
     PERSONAS_DIR: folder,
     COOKIES_FILE: copyOf(cookies, 'cookies'),
     AUTH_STORAGE_FILE: copyOf(storage, 'storage'),
-    ...(env['CHROME_USER_DATA_DIR'] === from.profile && {
-      CHROME_USER_DATA_DIR: join(account.folder, 'profiles', name),
-    }),
-    ...(env['CHROME_DOWNLOADS_DIR'] === from.downloads && {
-      CHROME_DOWNLOADS_DIR: join(account.folder, 'downloads', name),
-    }),
+    ...(env['CHROME_USER_DATA_DIR'] === from.profile && { CHROME_USER_DATA_DIR: to.profile }),
+    ...(env['CHROME_DOWNLOADS_DIR'] === from.downloads && { CHROME_DOWNLOADS_DIR: to.downloads }),
   }
   return Object.fromEntries(Object.entries(paths).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
 /**
- * Removes the copies of all personas, while no hook runs that needs one. When their folder is gone, maybe with the
- * whole data dir, there is nothing to do: the caller's cleanup will report a better error.
+ * Removes the copies of all personas, while no hook runs that needs one, and all of a persona that was deleted. When
+ * their folder is gone, maybe with the whole data dir, there is nothing to do: the caller's cleanup will report a
+ * better error.
  */
 export function forgetPersonas(account: AccountSwitch | undefined): void {
   if (!account) return
   const folder = join(dirname(account.folder), 'personas')
+  const originals = join(dirname(dirname(account.folder)), 'personas')
+  const isKnown = (name: string) => name === DEFAULT_PERSONA || existsSync(join(originals, name))
   try {
-    for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
+    for (const name of readdirSync(folder)) {
+      const path = join(folder, name)
+      if (isKnown(name)) forgetCopies(path)
+      else {
+        freeze(path)
+        rmSync(path, { recursive: true, force: true })
+      }
+    }
   } catch (error) {
     if (!['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) throw error
   }
+}
+
+/** What is the account's own stays, unless nothing is in it. */
+function forgetCopies(folder: string): void {
+  const { profile, downloads } = personaFiles(folder)
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name)
+    if (path !== profile && path !== downloads) rmSync(path, { force: true })
+    else if (readdirSync(path).length === 0) rmdirSync(path)
+  }
+  if (readdirSync(folder).length === 0) rmdirSync(folder)
 }
 
 /** Copies a file for an account, unless its copy is as new; removes the copy of a missing one. */

@@ -66,6 +66,7 @@ describe.skipIf(noOtherUser)(`as root${noOtherUser ? `: ${noOtherUser}` : ''}`, 
       home,
       'tells',
       `id -u >uid.txt; id -G >groups.txt; echo "$HOME" >home.txt; touch "$HOME/mine"
+      touch "$PERSONAS_DIR/$ACTIVE_PERSONA/chrome_profile/mine"
       grep -c ours "$COOKIES_FILE" >cookies.txt; stat -c %a "$COOKIES_FILE" >mode.txt
       cat "$DATA_DIR/secret" "$DATA_DIR/personas/Me/cookies.txt" "/proc/$PPID/environ" >seen.txt 2>/dev/null
       : >"$SNAP_DIR/../mine" && echo wrote >outside.txt
@@ -95,7 +96,11 @@ describe.skipIf(noOtherUser)(`as root${noOtherUser ? `: ${noOtherUser}` : ''}`, 
     )
     const told = (name: string) => readFileSync(join(home.dataDir, folder, 'tells', name), 'utf8').trim()
     expect([told('cookies.txt'), told('mode.txt')]).toEqual(['1', '600'])
-    expect(readdirSync(join(home.dataDir, `.hooks-${uid}`, 'personas'))).toEqual([])
+    // Where ArchiveBox's browser has its profile: it is kept, and cookies are not.
+    const personas = join(home.dataDir, `.hooks-${uid}`, 'personas')
+    expect(readdirSync(personas, { recursive: true }).sort()).toEqual(
+      ['Default', 'Me'].flatMap((name) => ['', '/chrome_profile', '/chrome_profile/mine'].map((at) => name + at)),
+    )
     expect(statSync(cookies)).toMatchObject({ uid: 0, mode: 0o100600 })
     expect(strange(home)).toEqual([])
   })

@@ -120,11 +120,19 @@ describe('the environment of a hook', () => {
   })
 })
 
-it('copies of personas are removed, and no folder of them is no error', () => {
+it('copies of personas are removed, with profiles of those that are gone, and no folder is no error', () => {
   const account = { folder: join(dir, 'data/own'), argv: [], name: 'nobody', uid: 1, gid: 1 }
-  put('data/personas/known/cookies.txt')
+  for (const name of ['Default', 'known', 'deleted'])
+    for (const file of ['cookies.txt', 'chrome_profile/Local State']) put(`data/personas/${name}/${file}`)
+  for (const path of ['0123456789abcdef.txt', 'unused/cookies.txt']) put(`data/personas/${path}`)
+  for (const path of ['data/personas/unused/chrome_profile', 'personas/known', 'personas/unused'])
+    mkdirSync(join(dir, path), { recursive: true })
   forgetPersonas(account)
-  expect(readdirSync(join(dir, 'data/personas'))).toEqual([])
+  expect(readdirSync(join(dir, 'data/personas'), { recursive: true }).sort()).toEqual(
+    ['Default', 'known'].flatMap((name) =>
+      ['', '/chrome_profile', '/chrome_profile/Local State'].map((at) => name + at),
+    ),
+  )
   rmSync(join(dir, 'data'), { recursive: true })
   expect(() => forgetPersonas(account)).not.toThrow()
   put('data')
