@@ -1,4 +1,14 @@
-import { closeSync, constants, copyFileSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { mimeOf } from '../../base/mime.ts'
 
@@ -30,8 +40,13 @@ export function keepStaticfileLog(tree: Tree, plugin: string, { logs, stdout }: 
   if (plugin !== STATICFILE) return
   dropStaticfileLog(tree, plugin) // The hook may have put a link there.
   if (isPageByMistake(join(tree.work, said))) return
-  if (stdout === undefined) copyFileSync(logs.stdout, placeIn(tree), constants.COPYFILE_EXCL)
-  else writeFileSync(placeIn(tree), stdout, { flag: 'wx' })
+  const fd = openSync(placeIn(tree), 'wx')
+  try {
+    writeFileSync(fd, stdout ?? readFileSync(logs.stdout))
+    fchmodSync(fd, 0o644) // Hooks may be another account's; the log itself is ours.
+  } finally {
+    closeSync(fd)
+  }
 }
 
 /** Removes it before the plugin's files are published. */

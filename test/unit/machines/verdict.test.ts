@@ -157,6 +157,9 @@ describe('the cause of a failure', () => {
     ['TLS problem with example.com: wrong version number', 'TLS failed'],
     ['given up: 5 attempts at this page did not finish: its worker', 'gave up: its worker died 5 times'],
     ['blocked by robots.txt', 'robots.txt'],
+    // No codes of the system, although their letters are in it.
+    ["FileNotFoundError: no such file: 'a'", "html: FileNotFoundError: no such file: 'a'"],
+    ['RemoteProtocolError: bad chunk', 'html: RemoteProtocolError: bad chunk'],
     ['something nobody foresaw\nat line 3', 'html: something nobody foresaw'],
     ['html: exit code 8', 'html: exit code 8'],
     ['', 'html: failed without a word'],

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { settleHooks } from '../../../src/workers/sequence/hook-settle.ts'
@@ -9,9 +9,9 @@ useWorkTree()
 /** Settles a hook that exited with 0 and printed this. */
 async function settled(plugin: string, printed: object, hosted = false) {
   const logs = { stdout: join(root, '.out'), stderr: join(root, '.err') }
-  writeFileSync(logs.stdout, `${JSON.stringify(printed)}\n`)
+  writeFileSync(logs.stdout, `${JSON.stringify(printed)}\n`, { mode: 0o600 })
   const hook = { plugin, name: 'on_Snapshot__1.sh', timeoutMs: 1000, hosted, mustReport: false }
-  const end = { exit: { code: 0, signal: null }, cause: 'exit', logs, said: '' } as const
+  const end = { exit: { code: 0, signal: null }, cause: 'exit', logs } as const
   const [verdict] = await settleHooks(tree, [{ hook, attempt: 1, end, isLast: true }])
   return { event: verdict!.event, files: Object.keys(verdict!.published?.written ?? {}) }
 }
@@ -43,6 +43,7 @@ it('what staticfile printed lies beside its files for the hooks to come, and is 
   for (const _round of [1, 2]) {
     expect((await settled('staticfile', said('succeeded'))).files).not.toContain('stdout.log')
     expect(readFileSync(join(tree.work, 'staticfile', 'stdout.log'), 'utf8')).toContain('"succeeded"')
+    expect(statSync(join(tree.work, 'staticfile', 'stdout.log')).mode & 0o777).toBe(0o644)
     expect(existsSync(join(root, 'staticfile', 'stdout.log'))).toBe(false)
   }
   made('dom', 'output.html', 'x')
