@@ -53,6 +53,9 @@ export const textOf = (printed: readonly object[]): string =>
 export class RowLog {
   readonly #fd: number
   readonly #bootId: string
+  #isOpen = true
+  /** Ends a line that was written in part. */
+  #first = ''
 
   /**
    * Begins a row of hooks.
@@ -73,17 +76,24 @@ export class RowLog {
     const about = { type: 'End', hook, lines: printed.length } as const
     const line: EndLine = { ...about, ended_at: new Date().toISOString(), boot_id: this.#bootId }
     const stdout = textOf(printed)
-    writeFileSync(this.#fd, `${stdout}${JSON.stringify(line)}\n`)
+    writeFileSync(this.#fd, `${this.#first}${stdout}${JSON.stringify(line)}\n`)
     return stdout
   }
 
-  /** Adds a line that a hook says on stderr while it runs. */
+  /** Adds a line that a hook says on stderr while it runs; what it says later is not heard. */
   say(hook: string, text: string): void {
+    if (!this.#isOpen) return
     const line: SaidLine = { type: 'Said', by: hook, text }
-    writeFileSync(this.#fd, `${JSON.stringify(line)}\n`)
+    try {
+      writeFileSync(this.#fd, `${this.#first}${JSON.stringify(line)}\n`)
+    } catch (error) {
+      this.#first = '\n'
+      throw error
+    }
   }
 
   close(): void {
+    this.#isOpen = false
     closeSync(this.#fd)
   }
 }

@@ -1,11 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { codeOf } from '../base/errors.ts'
 import { replaceFile } from '../base/replace-file.ts'
 import { sha256Of } from '../base/sha256.ts'
-import { DEFAULT_PERSONA, personaFiles } from '../browse/persona/files.ts'
+import { DEFAULT_PERSONA, type PersonaFiles, personaFiles } from '../browse/persona/files.ts'
 import type { AccountSwitch } from '../processes/containment/account-switch.ts'
-import { freeze, giveFolder } from './hand-over.ts'
+import { freeze, giveNew } from './hand-over.ts'
 
 /** Our own paths, which another account cannot use. */
 const OURS = /^(XDG_(CONFIG|CACHE|DATA|STATE)_HOME|XDG_RUNTIME_DIR|TMPDIR|XAUTHORITY|SHELL)$/
@@ -36,15 +36,8 @@ function personaCopies(env: Readonly<Record<string, string>>, account: AccountSw
   const folder = join(dirname(account.folder), 'personas')
   const from = personaFiles(join(personas, name))
   const to = personaFiles(join(folder, name))
-  if (!existsSync(to.folder)) {
-    mkdirSync(to.folder, { recursive: true })
-    chmodSync(to.folder, 0o711)
-  }
-  for (const own of [to.profile, to.downloads])
-    if (!existsSync(own)) {
-      mkdirSync(own, { mode: 0o700 })
-      giveFolder(own, account)
-    }
+  if (isKnown(join(personas, name))) makePlaces(to, account)
+  else forget(to.folder) // Nobody is to visit as nobody.
   for (const each of ['settings', 'cookies', 'storage'] as const) copyFor(account, from[each], to[each])
   const copyOf = (file: string | undefined, own: 'cookies' | 'storage') => {
     if (file === undefined || file === from[own]) return file && to[own]
@@ -71,19 +64,29 @@ export function forgetPersonas(account: AccountSwitch | undefined): void {
   if (!account) return
   const folder = join(dirname(account.folder), 'personas')
   const originals = join(dirname(dirname(account.folder)), 'personas')
-  const isKnown = (name: string) => name === DEFAULT_PERSONA || existsSync(join(originals, name))
   try {
-    for (const name of readdirSync(folder)) {
-      const path = join(folder, name)
-      if (isKnown(name)) forgetCopies(path)
-      else {
-        freeze(path)
-        rmSync(path, { recursive: true, force: true })
-      }
-    }
+    for (const name of readdirSync(folder))
+      if (isKnown(join(originals, name))) forgetCopies(join(folder, name))
+      else forget(join(folder, name))
   } catch (error) {
     if (!['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) throw error
   }
+}
+
+/** Whether there is a persona with this folder: the standard one needs none. */
+const isKnown = (folder: string) => basename(folder) === DEFAULT_PERSONA || existsSync(folder)
+
+/** The folder for copies, and in it those that are the account's own. Workers may make them at once, or be killed. */
+function makePlaces({ folder, profile, downloads }: PersonaFiles, account: AccountSwitch): void {
+  if (!existsSync(folder)) {
+    mkdirSync(folder, { recursive: true })
+    chmodSync(folder, 0o711)
+  }
+  for (const own of [profile, downloads])
+    if (statSync(own, { throwIfNoEntry: false })?.uid !== account.uid) {
+      mkdirSync(own, { recursive: true, mode: 0o700 })
+      giveNew(own, account)
+    }
 }
 
 /** What is the account's own stays, unless nothing is in it. */
@@ -91,10 +94,23 @@ function forgetCopies(folder: string): void {
   const { profile, downloads } = personaFiles(folder)
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)
-    if (path !== profile && path !== downloads) rmSync(path, { force: true })
-    else if (readdirSync(path).length === 0) rmdirSync(path)
+    if (path === profile || path === downloads) removeIfEmpty(path)
+    else rmSync(path, { force: true })
   }
-  if (readdirSync(folder).length === 0) rmdirSync(folder)
+  removeIfEmpty(folder)
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOTEMPTY') throw error
+  }
+}
+
+function forget(path: string): void {
+  freeze(path)
+  rmSync(path, { recursive: true, force: true })
 }
 
 /** Copies a file for an account, unless its copy is as new; removes the copy of a missing one. */

@@ -73,8 +73,8 @@ export function handOver(top: string, account: Account | undefined): void {
   })
 }
 
-/** Gives an account a folder that was just created, inside one of ours: it is empty, and nobody has replaced it. */
-export function giveFolder(path: string, account: Account | undefined): void {
+/** Gives an account what was just created inside a folder of ours: nobody has replaced it. */
+export function giveNew(path: string, account: Account | undefined): void {
   if (account) lchownSync(path, account.uid, account.gid)
 }
 
@@ -92,14 +92,15 @@ export function giveFile(path: string, account: Account): void {
 
 const isWide = ({ mode }: BigIntStats) => (mode & ~RIGHTS & 0o7777n) !== 0n
 
+// Until it changes, its owner may change the mode that we have seen.
 function ours(fd: number, stats: BigIntStats): void {
   if (stats.uid !== 0n) fchownSync(fd, 0, 0)
-  if (isWide(stats)) fchmodSync(fd, Number(stats.mode & RIGHTS))
+  if (stats.uid !== 0n || isWide(stats)) fchmodSync(fd, Number(stats.mode & RIGHTS))
 }
 
 function oursToo(file: string, stats: BigIntStats): void {
   if (stats.uid !== 0n) lchownSync(file, 0, 0)
-  if (isWide(stats)) chmodSync(file, Number(stats.mode & RIGHTS))
+  if (stats.uid !== 0n || isWide(stats)) chmodSync(file, Number(stats.mode & RIGHTS))
 }
 
 /** @param path relative to the top; '' is the top itself */

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OutputFile, PublishedFiles } from '../db/tables.ts'
 import { type CopiedTree, copyEntry, copyTree, isFolder, markOf } from './copy-tree.ts'
-import { freeze, handOver } from './hand-over.ts'
+import { freeze, giveNew, handOver } from './hand-over.ts'
 import type { PublishedPage } from './publication.ts'
 
 /** The copies in `.work` of what plugins have published, for later hooks. */
@@ -47,7 +47,7 @@ export class ShownFiles {
       if (markOf(seen) === mark || markOf(published) === undefined) continue
       rmSync(seen, { recursive: true, force: true })
       await copyEntry(published, seen)
-      handOver(seen, account)
+      giveNew(seen, account) // Before its mark, which a change of owner changes.
       marks.set(path, markOf(seen)!)
     }
     if (marks.size > 0) handOver(dir, account)

@@ -7,7 +7,7 @@ import { flush } from '../base/flush.ts'
 import { removeAtOnce } from '../base/remove-at-once.ts'
 import type { OutputFile, PublishedFiles } from '../db/tables.ts'
 import { isFolder, listTree } from './copy-tree.ts'
-import { freeze, giveFolder, takeBack } from './hand-over.ts'
+import { freeze, giveNew, takeBack } from './hand-over.ts'
 import { type PublishedPage, publish, reconcilePublications } from './publication.ts'
 import { ShownFiles } from './shown-files.ts'
 
@@ -115,7 +115,7 @@ export class WorkTree {
         mkdirSync(dir)
       }
     }
-    giveFolder(dir, this.#page.account)
+    giveNew(dir, this.#page.account)
     return dir
   }
 

@@ -1,4 +1,5 @@
-import { closeSync, fstatSync, openSync, readSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { attemptName } from '../../base/attempt-paths.ts'
 import { isFull } from '../../base/disk-space.ts'
 import { isMachineTrouble, messageOf } from '../../base/errors.ts'
@@ -108,7 +109,8 @@ async function hookVerdict(
   if (isOnFull && !(await hasFilledDisk(tree, { hook, attempt }, hasSpace)))
     // A failure says nothing about the hook then, whatever it reports.
     throw new NoSpace(`${hook.name} failed on a full disk: ${verdict.output}`)
-  if (said) writeFileSync(logs.stderr, said, { mode: 0o600 })
+  // The page's folder may have been removed meanwhile.
+  if (said && existsSync(dirname(logs.stderr))) writeFileSync(logs.stderr, said, { mode: 0o600 })
   return { ...verdict, ...(isOnFull && { output: FILLED }), records }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makePersona } from '../../../src/browse/persona/write.ts'
@@ -103,6 +103,17 @@ describe.skipIf(noOtherUser)(`as root${noOtherUser ? `: ${noOtherUser}` : ''}`, 
     )
     expect(statSync(cookies)).toMatchObject({ uid: 0, mode: 0o100600 })
     expect(strange(home)).toEqual([])
+  })
+
+  it('a page whose persona is gone is not visited as nobody', async () => {
+    const home = await homes.make()
+    makePersona(join(home.dataDir, 'personas'), 'Me')
+    await home.add('--persona', 'Me', '--plugins', 'headers', `${site.url}/page-1.html`)
+    rmSync(join(home.dataDir, 'personas', 'Me'), { recursive: true })
+    expect((await home.run(['run', '--exit-on-idle'], { env: { HOOK_USER: serverAccount()!.name } })).code).toBe(0)
+    expect(await home.value("select output_str from archive_result where plugin = 'headers'")).toBe(
+      'there is no persona Me here',
+    )
   })
 
   it('a program that a hook names is asked for its version by their account, too', async () => {

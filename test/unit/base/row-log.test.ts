@@ -77,6 +77,8 @@ describe('the log of a row of hooks', () => {
     })
     row(['b'])
     expect([saidIn(file, 'a'), saidIn(file, 'b')]).toEqual(['one\ntwo\nlines\n', ''])
+    log.say('a', 'late')
+    expect(saidIn(file, 'a')).not.toContain('late')
     removeEnds(file, 'a')
     expect(readFileSync(file, 'utf8')).not.toContain('two')
   })

@@ -155,6 +155,12 @@ describe.skipIf(noOtherUser)(`as root${noOtherUser ? `: ${noOtherUser}` : ''}`, 
       await tree.open()
       const again = await tree.restore('hook')
       expect([lstatSync(again).uid, lstatSync(join(again, 'file')).uid]).toEqual([THEM.uid, THEM.uid])
+      // Another hook has changed it: it is copied again, once, and is no work of the next one.
+      rmSync(join(again, 'file'))
+      await tree.restore('hook')
+      const restored = lstatSync(join(again, 'file')).ino
+      await tree.restore('hook')
+      expect(lstatSync(join(again, 'file')).ino).toBe(restored)
       writeFileSync(join(again, 'second'), 'two')
       theirs(`page-${isMoved}/.work/hook/second`)
       const standing = (await tree.publish(['hook'], isMoved)).get('hook')
