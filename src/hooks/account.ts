@@ -8,6 +8,7 @@ import { unsandboxedBy } from '../base/sandbox.ts'
 import { serverAccount } from '../db/embedded/account.ts'
 import { clusterOf } from '../db/embedded/cluster.ts'
 import { type AccountSwitch, canSwitch, grantsSandbox, waysToSwitch } from '../processes/containment/account-switch.ts'
+import { runs } from '../processes/containment/runs.ts'
 import { pluginTrees } from './discover.ts'
 import { libDir, nodeModulesDir } from './upstream/plugin-tree.ts'
 
@@ -54,6 +55,24 @@ export async function findHookAccount(dataDir: string, settings: Settings): Prom
     if (error instanceof UsageError || named !== undefined) throw error
     return { careful: asRoot(messageOf(error)) }
   }
+}
+
+/**
+ * How to run a command as the account that hooks run as, without making anything for it. Undefined: they run as we do.
+ */
+export async function becomeHookAccount(dataDir: string, settings: Settings): Promise<Become | undefined> {
+  const named = settings.config.HOOK_USER
+  const account = chosenAccount(dataDir, named)
+  if (account === undefined || account instanceof Error) return undefined
+  for (const argv of waysToSwitch(account, places(dataDir, settings), named !== undefined))
+    if (await runs([...argv, 'true'])) return { name: account.name, argv }
+  return undefined
+}
+
+/** A user, and the prefix of a command that runs as that. */
+export interface Become {
+  readonly name: string
+  readonly argv: readonly string[]
 }
 
 async function firstThatWorks(ways: readonly AccountSwitch[]): Promise<AccountSwitch | undefined> {

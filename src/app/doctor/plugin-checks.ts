@@ -3,10 +3,10 @@ import type { Texts } from '../../base/config.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { quietMs } from '../../base/quiet-ms.ts'
 import { unsandboxedBy } from '../../base/sandbox.ts'
-import { chosenAccount } from '../../hooks/account.ts'
+import { becomeHookAccount, chosenAccount } from '../../hooks/account.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { isEnabled, type Plugin } from '../../hooks/discover.ts'
-import { installCommand, versionOf } from '../../hooks/upstream/look-up.ts'
+import { askVersion, installCommand, versionOf } from '../../hooks/upstream/look-up.ts'
 import { needed } from '../../hooks/upstream/required-binaries.ts'
 import { searchFiles } from '../../hooks/upstream/search.ts'
 import { isSparedByBrowser, PACKAGED_BROWSER, packagedBrowser } from '../browser-here.ts'
@@ -36,14 +36,14 @@ export const PROGRAM_VERSION_CHECKS: readonly Check[] = [
 async function program(asked: Examined, binary: string): Promise<Finding> {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
   const path = findProgram(binary, texts['PATH'])
-  if (path !== undefined) return await answering(path, texts)
+  if (path !== undefined) return await startedByHooks(asked, path, texts)
   const users = plugins.filter((plugin) => isEnabled(plugin, texts) && uses(plugin, plugins, binary, texts))
   if (users.length === 0) return green('not found; no plugin here needs it')
   const names = users.map(({ name }) => name).join(', ')
   const [{ name, tree, binaries }] = users as [Plugin]
   const required = binaries.find((each) => needed(each, texts).name === binary)
   const own = required && searchFiles({ binary: required, name: binary, plugin: name, tree }, texts)
-  if (own) return await answering(own.abspath, texts)
+  if (own) return await startedByHooks(asked, own.abspath, texts)
   const command = installCommand(binary, required?.binproviders ?? '*', required, name)
   return yellow(`not found: ${names} cannot work without it`, command)
 }
@@ -80,8 +80,26 @@ async function browser(asked: Examined): Promise<Finding> {
 }
 
 async function answering(path: string, texts: Texts, more = ''): Promise<Finding> {
-  const env = { PATH: texts['PATH'] ?? '', HOME: texts['HOME'] ?? '' }
-  return green(`${await versionOf(path, { env, withinMs: quietMs(VERSION_MS) })} (${path})${more}`.trim())
+  return green(`${await versionOf(path, asking(texts))} (${path})${more}`.trim())
+}
+
+const asking = (texts: Texts) => ({
+  env: { PATH: texts['PATH'] ?? '', HOME: texts['HOME'] ?? '' },
+  withinMs: quietMs(VERSION_MS),
+})
+
+/** Asks the program as the account that hooks run as: what it needs may be out of their reach, such as below /root. */
+async function startedByHooks({ dataDir, settings }: Examined, path: string, texts: Texts): Promise<Finding> {
+  const become = await becomeHookAccount(dataDir, settings)
+  if (!become) return await answering(path, texts)
+  // What changes the account has root's rights until its command runs: that is another one here.
+  const asThem = await askVersion(path, { ...asking(texts), become: [...become.argv, 'env'] })
+  if (asThem.runs) return green(`${asThem.version} (${path})`.trim())
+  if (!(await askVersion(path, asking(texts))).runs) return await answering(path, texts)
+  return yellow(
+    `hooks run as user ${become.name}, who cannot start ${path}`,
+    'install it where every user can reach all that it needs: not below /root',
+  )
 }
 
 /** What plugins lack here, one by one. */

@@ -13,8 +13,14 @@ const VERSION_MS = 5_000
 
 /** The output of `--version` if it looks like a version, else ''. */
 export async function versionOf(abspath: string, as: AskedAs): Promise<string> {
-  const { stdout, stderr } = await askProgram(abspath, ['--version'], { withinMs: VERSION_MS, ...as })
-  return /\d+(?:\.\d+)+[\w-]*/.exec(`${stdout}\n${stderr}`)?.[0] ?? ''
+  return (await askVersion(abspath, as)).version
+}
+
+/** The same, and whether the program ran at all: one that takes too long did. */
+export async function askVersion(abspath: string, as: AskedAs): Promise<{ version: string; runs: boolean }> {
+  const answer = await askProgram(abspath, ['--version'], { withinMs: VERSION_MS, ...as })
+  const version = /\d+(?:\.\d+)+[\w-]*/.exec(`${answer.stdout}\n${answer.stderr}`)?.[0] ?? ''
+  return { version, runs: answer.hasSucceeded || answer.isLate }
 }
 
 /** The SHA-256 of a file, in hexadecimal; '' for anything else: a pipe might take its place, and never end. */

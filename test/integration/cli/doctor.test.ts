@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { withPrograms } from '../../support/bare-path.ts'
@@ -166,6 +166,26 @@ describe('doctor', () => {
     chmodSync(archive, 0o755)
     expect((await doctor(['--fix'])).stderr).toContain(`personas: closed ${archive} to others`)
     expect(statSync(archive).mode & 0o777).toBe(0o700)
+  })
+
+  it.skipIf(noOtherUser)('names a program that hooks, as another account, cannot start', async () => {
+    const [bin, closed] = [join(home.dataDir, 'bin'), join(home.dataDir, 'closed')]
+    for (const folder of [bin, closed]) mkdirSync(folder)
+    for (const [name, interpreter] of [
+      ['yt-dlp', join(closed, 'sh')],
+      ['wget', '/bin/sh'],
+    ] as const)
+      writeFileSync(join(bin, name), `#!${interpreter}\necho 1.2.3\n`, { mode: 0o755 })
+    symlinkSync('/bin/sh', join(closed, 'sh'))
+    chmodSync(closed, 0o700)
+    const env = { PATH: `${bin}:${process.env['PATH']}`, HOOK_USER: 'nobody' }
+    const { of } = await doctor([], { env })
+    expect(of('wget')).toMatchObject({ status: 'green', message: `1.2.3 (${join(bin, 'wget')})` })
+    expect(of('yt-dlp')).toMatchObject({
+      status: 'yellow',
+      message: `hooks run as user nobody, who cannot start ${join(bin, 'yt-dlp')}`,
+    })
+    expect((await doctor([], { env: { PATH: env.PATH } })).of('yt-dlp')).toMatchObject({ status: 'green' })
   })
 
   it('says what stands in the way of a data dir', async () => {
