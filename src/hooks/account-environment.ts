@@ -10,10 +10,17 @@ import { freeze, giveNew } from './hand-over.ts'
 /** Our own paths, which another account cannot use. */
 const OURS = /^(XDG_(CONFIG|CACHE|DATA|STATE)_HOME|XDG_RUNTIME_DIR|TMPDIR|XAUTHORITY|SHELL)$/
 
-/** The environment of a hook that runs as another account: with its own home, and the readable part of its persona. */
-export function forAccount(env: Readonly<Record<string, string>>, account: AccountSwitch): Record<string, string> {
+/**
+ * The environment of a hook that runs as another account: with its own home, and the readable part of its persona.
+ * @param isHosted it is one of ours, which keeps no profile: where nobody made a persona, there is nothing to look at
+ */
+export function forAccount(
+  env: Readonly<Record<string, string>>,
+  account: AccountSwitch,
+  isHosted = false,
+): Record<string, string> {
   const rest = Object.fromEntries(Object.entries(env).filter(([name]) => !OURS.test(name)))
-  return { ...rest, ...ownPlaces(account), ...personaCopies(env, account) }
+  return { ...rest, ...ownPlaces(account), ...personaCopies(env, account, isHosted) }
 }
 
 /** The account's own paths: also for the host, which has no settings. */
@@ -30,14 +37,18 @@ export const ownPlaces = ({ folder, name }: AccountSwitch): Record<string, strin
  * runner leads: the originals stay ours, and nobody else can read or replace them. The browser's profile and its
  * downloads are the account's own, and kept: beside the copies, since ArchiveBox's browser looks nowhere else.
  */
-function personaCopies(env: Readonly<Record<string, string>>, account: AccountSwitch): Record<string, string> {
+function personaCopies(
+  env: Readonly<Record<string, string>>,
+  account: AccountSwitch,
+  isHosted: boolean,
+): Record<string, string> {
   const { PERSONAS_DIR: personas, ACTIVE_PERSONA: name, COOKIES_FILE: cookies, AUTH_STORAGE_FILE: storage } = env
   if (personas === undefined || name === undefined) return {}
   const folder = join(dirname(account.folder), 'personas')
   const from = personaFiles(join(personas, name))
   const to = personaFiles(join(folder, name))
-  if (isKnown(join(personas, name))) makePlaces(to, account)
-  else forget(to.folder) // Nobody is to visit as nobody.
+  if (existsSync(from.folder) || (name === DEFAULT_PERSONA && !isHosted)) makePlaces(to, account)
+  else if (name !== DEFAULT_PERSONA) forget(to.folder) // Nobody is to visit as nobody.
   for (const each of ['settings', 'cookies', 'storage'] as const) copyFor(account, from[each], to[each])
   const copyOf = (file: string | undefined, own: 'cookies' | 'storage') => {
     if (file === undefined || file === from[own]) return file && to[own]

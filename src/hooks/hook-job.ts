@@ -32,5 +32,5 @@ export function sentAs({ scope, log, runs }: HookJob, processId: string): HostJo
     name: nameOf(run),
     timeoutMs: run.hook.timeoutMs,
   }))
-  return { url: target.url, env: account ? forAccount(own, account) : own, log, hooks }
+  return { url: target.url, env: account ? forAccount(own, account, true) : own, log, hooks }
 }
