@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { codeOf } from '../base/errors.ts'
 import { replaceFile } from '../base/replace-file.ts'
 import { sha256Of } from '../base/sha256.ts'
@@ -77,15 +77,12 @@ export function forgetPersonas(account: AccountSwitch | undefined): void {
   const originals = join(dirname(dirname(account.folder)), 'personas')
   try {
     for (const name of readdirSync(folder))
-      if (isKnown(join(originals, name))) forgetCopies(join(folder, name))
+      if (name === DEFAULT_PERSONA || existsSync(join(originals, name))) forgetCopies(join(folder, name))
       else forget(join(folder, name))
   } catch (error) {
     if (!['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) throw error
   }
 }
-
-/** Whether there is a persona with this folder: the standard one needs none. */
-const isKnown = (folder: string) => basename(folder) === DEFAULT_PERSONA || existsSync(folder)
 
 /** The folder for copies, and in it those that are the account's own. Workers may make them at once, or be killed. */
 function makePlaces({ folder, profile, downloads }: PersonaFiles, account: AccountSwitch): void {

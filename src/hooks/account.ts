@@ -60,19 +60,16 @@ export async function findHookAccount(dataDir: string, settings: Settings): Prom
 /**
  * How to run a command as the account that hooks run as, without making anything for it. Undefined: they run as we do.
  */
-export async function becomeHookAccount(dataDir: string, settings: Settings): Promise<Become | undefined> {
+export async function becomeHookAccount(
+  dataDir: string,
+  settings: Settings,
+): Promise<Pick<AccountSwitch, 'name' | 'argv'> | undefined> {
   const named = settings.config.HOOK_USER
   const account = chosenAccount(dataDir, named)
   if (account === undefined || account instanceof Error) return undefined
   for (const argv of waysToSwitch(account, places(dataDir, settings), named !== undefined))
     if (await runs([...argv, 'true'])) return { name: account.name, argv }
   return undefined
-}
-
-/** A user, and the prefix of a command that runs as that. */
-export interface Become {
-  readonly name: string
-  readonly argv: readonly string[]
 }
 
 async function firstThatWorks(ways: readonly AccountSwitch[]): Promise<AccountSwitch | undefined> {

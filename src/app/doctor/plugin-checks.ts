@@ -91,11 +91,10 @@ const asking = (texts: Texts) => ({
 /** Asks the program as the account that hooks run as: what it needs may be out of their reach, such as below /root. */
 async function startedByHooks({ dataDir, settings }: Examined, path: string, texts: Texts): Promise<Finding> {
   const become = await becomeHookAccount(dataDir, settings)
-  if (!become) return await answering(path, texts)
   // What changes the account has root's rights until its command runs: that is another one here.
-  const asThem = await askVersion(path, { ...asking(texts), become: [...become.argv, 'env'] })
-  if (asThem.runs) return green(`${asThem.version} (${path})`.trim())
-  if (!(await askVersion(path, asking(texts))).runs) return await answering(path, texts)
+  const asThem = become && (await askVersion(path, { ...asking(texts), become: [...become.argv, 'env'] }))
+  const { version, runs } = asThem?.runs ? asThem : await askVersion(path, asking(texts))
+  if (!become || asThem?.runs || !runs) return green(`${version} (${path})`.trim())
   return yellow(
     `hooks run as user ${become.name}, who cannot start ${path}`,
     'install it where every user can reach all that it needs: not below /root',

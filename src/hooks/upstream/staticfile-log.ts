@@ -40,9 +40,10 @@ export function keepStaticfileLog(tree: Tree, plugin: string, { logs, stdout }: 
   if (plugin !== STATICFILE) return
   dropStaticfileLog(tree, plugin) // The hook may have put a link there.
   if (isPageByMistake(join(tree.work, said))) return
+  const printed = stdout ?? readFileSync(logs.stdout)
   const fd = openSync(placeIn(tree), 'wx')
   try {
-    writeFileSync(fd, stdout ?? readFileSync(logs.stdout))
+    writeFileSync(fd, printed)
     fchmodSync(fd, 0o644) // Hooks may be another account's; the log itself is ours.
   } finally {
     closeSync(fd)
