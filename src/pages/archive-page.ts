@@ -38,8 +38,9 @@ export function crawlCard(crawl: ArchiveCrawl, place: Pick<Place, 'crawl'>): Htm
   const name = foreign(crawlName(crawl))
   const href = place.crawl({ ...crawl, isAway: crawl.node !== '' })
   const shown = href === undefined ? html`<span>${name}</span>` : html`<a href="${href}">${name}</a>`
-  return html`<li>${shown}${crawl.node && html` <span class="node">· on node ${foreign(crawl.node)}</span>`}
-${standing(crawl)} ${time(crawl.createdAt)}</li>
+  const node = crawl.node && html` <span class="node">· on node ${foreign(crawl.node)}</span>`
+  return html`<li>${shown}
+${standing(crawl)} ${time(crawl.createdAt)}${node}</li>
 `
 }
 

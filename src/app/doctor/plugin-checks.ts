@@ -95,10 +95,7 @@ async function startedByHooks({ dataDir, settings }: Examined, path: string, tex
   const asThem = become && (await askVersion(path, { ...asking(texts), become: [...become.argv, 'env'] }))
   const { version, runs } = asThem?.runs ? asThem : await askVersion(path, asking(texts))
   if (!become || asThem?.runs || !runs) return green(`${version} (${path})`.trim())
-  return yellow(
-    `hooks run as user ${become.name}, who cannot start ${path}`,
-    'install it where every user can reach all that it needs: not below /root',
-  )
+  return yellow(`hooks run as user ${become.name}, who cannot start ${path}`, 'install it for all users')
 }
 
 /** What plugins lack here, one by one. */
