@@ -1,10 +1,11 @@
-// A snapshot worker has two pages at work side by side: what happens to the process, or to one of the pages, must not
+// A snapshot worker has pages at work side by side: what happens to the process, or to one of the pages, must not
 // harm the other one.
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../../src/db/database.ts'
 import { pauseSnapshots, resumeSnapshots } from '../../../src/machines/commands.ts'
+import { pagesSideBySide } from '../../../src/workers/supervise/sizes.ts'
 import { expectComplete, resultsOf } from '../../support/archive.ts'
 import { failpoints, fired } from '../../support/failpoints.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
@@ -61,7 +62,7 @@ async function withPages(count: number, env: (home: TestHome) => Record<string, 
   return { home, runner, worker: worker!, begun, haveBegun, go, ends }
 }
 
-describe('a worker with two pages side by side', () => {
+describe('a worker with pages side by side', () => {
   it('that is asked to leave ends both, each once; others take the rest, and it gets no more', async () => {
     const { home, worker, begun, haveBegun, go, ends } = await withPages(4)
     process.kill(worker, 'SIGTERM')
@@ -90,6 +91,24 @@ describe('a worker with two pages side by side', () => {
     expect(new Set(begun().map(([, by]) => by)).size).toBe(4)
     await ends()
     expect(begun()).toHaveLength(6)
+  })
+
+  it('of which more are side by side, as many as its cores call for, is the only one that is lost', async () => {
+    const { worker, begun, haveBegun, ends } = await withPages(4, () => ({ MAX_SNAPSHOT_WORKERS: '4' }))
+    await haveBegun(4)
+    const each = pagesSideBySide(4)
+    expect(new Set(begun().map(([, by]) => by)).size).toBe(Math.ceil(4 / each))
+    process.kill(worker, 'SIGKILL')
+    await haveBegun(4 + each)
+    expect(
+      new Set(
+        begun()
+          .slice(4)
+          .map(([, by]) => by),
+      ).size,
+    ).toBe(each)
+    await ends()
+    expect(begun()).toHaveLength(4 + each)
   })
 
   it('that stands still is killed, and said to be, once', async () => {
