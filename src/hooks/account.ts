@@ -10,6 +10,7 @@ import { clusterOf } from '../db/embedded/cluster.ts'
 import { type AccountSwitch, canSwitch, grantsSandbox, waysToSwitch } from '../processes/containment/account-switch.ts'
 import { runs } from '../processes/containment/runs.ts'
 import { pluginTrees } from './discover.ts'
+import type { Becoming } from './upstream/ask-program.ts'
 import { libDir, nodeModulesDir } from './upstream/plugin-tree.ts'
 
 /** The account that hooks run as. */
@@ -60,10 +61,7 @@ export async function findHookAccount(dataDir: string, settings: Settings): Prom
 /**
  * How to run a command as the account that hooks run as, without making anything for it. Undefined: they run as we do.
  */
-export async function becomeHookAccount(
-  dataDir: string,
-  settings: Settings,
-): Promise<Pick<AccountSwitch, 'name' | 'argv'> | undefined> {
+export async function becomeHookAccount(dataDir: string, settings: Settings): Promise<Becoming | undefined> {
   const named = settings.config.HOOK_USER
   const account = chosenAccount(dataDir, named)
   if (account === undefined || account instanceof Error) return undefined

@@ -6,11 +6,11 @@ import { unsandboxedBy } from '../../base/sandbox.ts'
 import { becomeHookAccount, chosenAccount } from '../../hooks/account.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { isEnabled, type Plugin } from '../../hooks/discover.ts'
-import { askVersion, installCommand, versionOf } from '../../hooks/upstream/look-up.ts'
+import { installCommand, versionOf } from '../../hooks/upstream/look-up.ts'
 import { needed } from '../../hooks/upstream/required-binaries.ts'
 import { searchFiles } from '../../hooks/upstream/search.ts'
 import { isSparedByBrowser, PACKAGED_BROWSER, packagedBrowser } from '../browser-here.ts'
-import { type Asking, askingOnce, pluginRecord, QUICKLY } from '../plugins/plugin-record.ts'
+import { type Asking, askingAsHooks, pluginRecord, QUICKLY, startedByHooks } from '../plugins/plugin-record.ts'
 import { type Check, type Examined, type Finding, green, yellow } from './check.ts'
 import { aged, builtAt } from './packaged-age.ts'
 
@@ -36,14 +36,14 @@ export const PROGRAM_VERSION_CHECKS: readonly Check[] = [
 async function program(asked: Examined, binary: string): Promise<Finding> {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
   const path = findProgram(binary, texts['PATH'])
-  if (path !== undefined) return await startedByHooks(asked, path, texts)
+  if (path !== undefined) return await started(asked, path, texts)
   const users = plugins.filter((plugin) => isEnabled(plugin, texts) && uses(plugin, plugins, binary, texts))
   if (users.length === 0) return green('not found; no plugin here needs it')
   const names = users.map(({ name }) => name).join(', ')
   const [{ name, tree, binaries }] = users as [Plugin]
   const required = binaries.find((each) => needed(each, texts).name === binary)
   const own = required && searchFiles({ binary: required, name: binary, plugin: name, tree }, texts)
-  if (own) return await startedByHooks(asked, own.abspath, texts)
+  if (own) return await started(asked, own.abspath, texts)
   const command = installCommand(binary, required?.binproviders ?? '*', required, name)
   return yellow(`not found: ${names} cannot work without it`, command)
 }
@@ -88,21 +88,17 @@ const asking = (texts: Texts) => ({
   withinMs: quietMs(VERSION_MS),
 })
 
-/** Asks the program as the account that hooks run as: what it needs may be out of their reach, such as below /root. */
-async function startedByHooks({ dataDir, settings }: Examined, path: string, texts: Texts): Promise<Finding> {
+async function started({ dataDir, settings }: Examined, path: string, texts: Texts): Promise<Finding> {
   const become = await becomeHookAccount(dataDir, settings)
-  // What changes the account has root's rights until its command runs: that is another one here.
-  const asThem = become && (await askVersion(path, { ...asking(texts), become: [...become.argv, 'env'] }))
-  const { version, runs } = asThem?.runs ? asThem : await askVersion(path, asking(texts))
-  if (!become || asThem?.runs || !runs) return green(`${version} (${path})`.trim())
-  return yellow(`hooks run as user ${become.name}, who cannot start ${path}`, 'install it for all users')
+  const { version, whyNot } = await startedByHooks(path, asking(texts), become)
+  return whyNot === undefined ? green(`${version} (${path})`.trim()) : lack(whyNot)
 }
 
 /** What plugins lack here, one by one. */
 export const PLUGINS_CHECK: Check = {
   name: 'plugins',
   look: async (asked) => {
-    const { on, lacks } = await plugins(asked, askingOnce(asked.settings.texts))
+    const { on, lacks } = await plugins(asked, await askingAsHooks(asked.dataDir, asked.settings, asked.settings.texts))
     return lacks.length > 0 ? lacks : green(`${on} are enabled, and have what they need`)
   },
 }
@@ -125,11 +121,12 @@ async function plugins(asked: Examined, asking: Asking) {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
   const on = plugins.filter((plugin) => isEnabled(plugin, texts))
   const records = await Promise.all(on.map((plugin) => pluginRecord(plugin, plugins, texts, asking)))
-  const lacks = records.flatMap(({ name, lacks }) =>
-    lacks.map((lack) => {
-      const [, message = '', command] = /^(.*?)(?:: (.*))?$/.exec(lack) ?? []
-      return yellow(`${name}: ${message}`, command)
-    }),
-  )
+  const lacks = records.flatMap(({ name, lacks }) => lacks.map((one) => lack(one, `${name}: `)))
   return { on: on.length, lacks }
+}
+
+/** What is lacking, and after a colon what to do. */
+function lack(text: string, before = ''): Finding {
+  const [, message = '', command] = /^(.*?)(?:: (.*))?$/.exec(text) ?? []
+  return yellow(`${before}${message}`, command)
 }

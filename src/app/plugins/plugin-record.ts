@@ -1,8 +1,11 @@
+import type { Settings } from '../../base/config.ts'
 import { whyNotMakes } from '../../base/makes.ts'
 import { quietMs } from '../../base/quiet-ms.ts'
+import { becomeHookAccount } from '../../hooks/account.ts'
 import { type HookEvent, type HookSettings, isEnabled, type Plugin, selectHooks } from '../../hooks/discover.ts'
 import { lackingPlugins } from '../../hooks/required-plugins.ts'
-import { isOlder, notFound, tooOld, versionOf } from '../../hooks/upstream/look-up.ts'
+import type { AskedAs, Becoming } from '../../hooks/upstream/ask-program.ts'
+import { askVersion, isOlder, notFound, outOfReach, tooOld } from '../../hooks/upstream/look-up.ts'
 import { needed } from '../../hooks/upstream/required-binaries.ts'
 import {
   type Found,
@@ -27,12 +30,7 @@ export type PluginRecord = Awaited<ReturnType<typeof pluginRecord>>
  * @param all every plugin that is here
  * @param asking how programs are examined
  */
-export async function pluginRecord(
-  plugin: Plugin,
-  all: readonly Plugin[],
-  settings: HookSettings,
-  asking: Asking = askingOnce(settings),
-) {
+export async function pluginRecord(plugin: Plugin, all: readonly Plugin[], settings: HookSettings, asking: Asking) {
   const { name, folder, builtIn, means, mimetypes, requires, declares } = plugin
   const unclear = whyNotMakes(plugin.makes)
   // Its hooks as they would run if it were enabled.
@@ -73,29 +71,53 @@ export function enabledSetting(plugin: string): string {
   return `${plugin.toUpperCase()}_ENABLED`
 }
 
+/** A program that was started. */
+export interface Looked {
+  readonly version: string
+  /** Why hooks cannot start it. */
+  readonly whyNot?: string | undefined
+}
+
 /** How programs and modules are examined. */
 export interface Asking {
-  /** The version of a program, by its path; not called when any version will do. */
-  versionAt(path: string): string | Promise<string>
+  /** Starts a program, by its path. */
+  look(path: string): Looked | Promise<Looked>
+  /** Whether each is started, or only those of which a certain version is needed. */
+  readonly isEach: boolean
   /** Finds a module that files alone do not tell of; undefined: nothing is asked, and it may exist. */
   readonly moduleOf: ((wanted: Wanted) => Promise<Found | undefined>) | undefined
 }
 
 /** Starts no program: outdated ones and missing modules go unnoticed. */
-export const QUICKLY: Asking = { versionAt: () => '', moduleOf: undefined }
+export const QUICKLY: Asking = { look: () => ({ version: '' }), isEach: false, moduleOf: undefined }
 
-/** Starts each program once, however many plugins need it. */
-export function askingOnce(settings: HookSettings): Asking {
-  const versions = new Map<string, Promise<string>>()
+/**
+ * Starts each program once, however many plugins need it.
+ * @param become the account that hooks run as, if not ours
+ */
+export function askingOnce(settings: HookSettings, become?: Becoming): Asking {
+  const looks = new Map<string, Promise<Looked>>()
   const modules = new Map<string, Promise<Found | undefined>>()
   const env = { PATH: settings['PATH'] ?? '', HOME: settings['HOME'] ?? '' }
+  const as = () => ({ env, withinMs: quietMs(VERSION_MS) })
   return {
-    versionAt: (path) => once(versions, path, () => versionOf(path, { env, withinMs: quietMs(VERSION_MS) })),
+    look: (path) => once(looks, path, () => startedByHooks(path, as(), become)),
+    isEach: become !== undefined,
     moduleOf: (wanted) =>
-      once(modules, `${wanted.tree} ${wanted.name}`, () =>
-        searchByAsking(wanted, settings, { env, withinMs: quietMs(VERSION_MS) }),
-      ),
+      once(modules, `${wanted.tree} ${wanted.name}`, () => searchByAsking(wanted, settings, { ...as(), become })),
   }
+}
+
+/** The same, as hooks would start them. */
+export async function askingAsHooks(dataDir: string, settings: Settings, texts: HookSettings): Promise<Asking> {
+  return askingOnce(texts, await becomeHookAccount(dataDir, settings))
+}
+
+/** Starts a program as hooks do: what it needs may be out of their account's reach, such as below /root. */
+export async function startedByHooks(path: string, as: AskedAs, become?: Becoming): Promise<Looked> {
+  const asThem = become && (await askVersion(path, { ...as, become }))
+  const { version, runs } = asThem?.runs ? asThem : await askVersion(path, as)
+  return { version, whyNot: become && !asThem?.runs && runs ? outOfReach(path, become) : undefined }
 }
 
 function once<T>(known: Map<string, Promise<T>>, key: string, ask: () => Promise<T>): Promise<T> {
@@ -104,14 +126,15 @@ function once<T>(known: Map<string, Promise<T>>, key: string, ask: () => Promise
   return asked
 }
 
-async function program(wanted: Wanted, settings: HookSettings, { versionAt, moduleOf }: Asking) {
+async function program(wanted: Wanted, settings: HookSettings, { look, isEach, moduleOf }: Asking) {
   const { name, binary } = wanted
   const { minVersion } = binary
   const file = searchFiles(wanted, settings)
   const asksModule = file === undefined && mayBeModule(wanted)
   const found = asksModule ? await moduleOf?.(wanted).catch(() => 'unknown' as const) : file
   if (found === 'unknown') return { name, path: null, min_version: minVersion || null, lacks: undefined }
-  const version = found && minVersion !== '' ? (found.version ?? (await versionAt(found.abspath))) : ''
+  const isStarted = found !== undefined && found.version === undefined && (isEach || minVersion !== '')
+  const { version, whyNot } = isStarted ? await look(found.abspath) : { version: found?.version ?? '' }
   const old = isOlder(version, minVersion) ? tooOld(name, version, minVersion) : undefined
   const isUnknown =
     (asksModule && moduleOf === undefined) || !providersOf(binary.binproviders).every((one) => isSearchable(one))
@@ -119,6 +142,6 @@ async function program(wanted: Wanted, settings: HookSettings, { versionAt, modu
     name,
     path: found?.abspath ?? null,
     min_version: minVersion || null,
-    lacks: found === undefined && !isUnknown ? notFound(wanted) : old,
+    lacks: found === undefined && !isUnknown ? notFound(wanted) : (whyNot ?? old),
   }
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pluginRecord } from '../../app/plugins/plugin-record.ts'
+import { pluginRecord, QUICKLY } from '../../app/plugins/plugin-record.ts'
 import { messageOf, UsageError } from '../../base/errors.ts'
 import { asset } from '../../base/package-root.ts'
 import { findPlugins, pluginTrees } from '../../hooks/discover.ts'
@@ -35,7 +35,7 @@ export async function pluginNew(asked: Asked, name: string, { lang }: { lang: ke
   }
   const all = findPlugins(pluginTrees(dataDir, texts))
   const made = all.find((plugin) => plugin.name === name)!
-  if (wantsJson(asked)) printRecord(await pluginRecord(made, all, texts))
+  if (wantsJson(asked)) printRecord(await pluginRecord(made, all, texts, QUICKLY))
   terminal.say(`created ${join(folder, hook)}`)
   terminal.say(`its test: ${LANGUAGES[lang]} ${join(folder, `test.${lang}`)}`)
   terminal.say(`on a page: archivebox-ts plugin run ${name} https://example.com`)

@@ -1,4 +1,4 @@
-import { askingOnce, enabledSetting, type PluginRecord, pluginRecord } from '../../app/plugins/plugin-record.ts'
+import { askingAsHooks, enabledSetting, type PluginRecord, pluginRecord } from '../../app/plugins/plugin-record.ts'
 import { setSettings } from '../../app/settings/set-settings.ts'
 import { oneLine } from '../../base/clean.ts'
 import { openDataDir } from '../../base/data-dir.ts'
@@ -16,9 +16,9 @@ import { printRecord, terminal, wantsJson } from '../terminal.ts'
 /** `plugin list`: every plugin in the order they run: whether it is enabled, what it makes, needs and lacks. */
 export async function pluginList(asked: Asked, verb: PrintOptions & { lacking?: boolean }): Promise<void> {
   const printer = printerOf(asked, { columns: COLUMNS, idField: 'name' }, verb)
-  const { plugins, texts } = here(asked)
-  const versionAt = askingOnce(texts)
-  const records = await Promise.all(plugins.map((plugin) => pluginRecord(plugin, plugins, texts, versionAt)))
+  const { dataDir, plugins, texts } = here(asked)
+  const asking = await askingAsHooks(dataDir, asked.settings, texts)
+  const records = await Promise.all(plugins.map((plugin) => pluginRecord(plugin, plugins, texts, asking)))
   const first = ({ hooks }: PluginRecord) => hooks[0]?.name.replace(/^on_\w+?__/, '') ?? ''
   const order = (record: PluginRecord) => `${record.hooks[0]?.event === 'CrawlSetup' ? 0 : 1}${first(record)}`
   const shown = records
@@ -29,9 +29,10 @@ export async function pluginList(asked: Asked, verb: PrintOptions & { lacking?: 
 
 /** `plugin show NAME...`: everything about each. */
 export async function pluginShow(asked: Asked, names: readonly string[]): Promise<void> {
-  const { plugins, texts } = here(asked)
+  const { dataDir, plugins, texts } = here(asked)
+  const asking = await askingAsHooks(dataDir, asked.settings, texts)
   for (const plugin of named(plugins, names)) {
-    const record = await pluginRecord(plugin, plugins, texts)
+    const record = await pluginRecord(plugin, plugins, texts, asking)
     if (wantsJson(asked)) printRecord(record)
     else process.stdout.write(inFull(record))
   }

@@ -1,13 +1,17 @@
 import { execFile } from 'node:child_process'
+import type { AccountSwitch } from '../../processes/containment/account-switch.ts'
 
 /** The account, environment and time limit for a question to a program. */
 export interface AskedAs {
   readonly env: Readonly<Record<string, string>>
-  /** The prefix that runs the command as another account. */
-  readonly become?: readonly string[]
+  /** The account that it runs as, if not ours. */
+  readonly become?: Becoming | undefined
   /** It is killed when it takes longer. */
   readonly withinMs?: number
 }
+
+/** Another account, and the command that runs others as it. */
+export type Becoming = Pick<AccountSwitch, 'name' | 'argv'>
 
 /** The answer of a program. */
 export interface Answer {
@@ -15,19 +19,28 @@ export interface Answer {
   readonly stderr: string
   readonly hasSucceeded: boolean
   readonly isLate: boolean
+  /** The other account cannot start it: it, or what runs it, is out of its reach. */
+  readonly isOutOfReach: boolean
 }
+
+/** The exit codes of `env`, and of a shell, for a command that is not there or not executable (POSIX). */
+const NOT_STARTED: readonly unknown[] = [126, 127]
 
 /** Runs a program for its output, up to 1 MiB, without stdin. */
 export function askProgram(
   abspath: string,
   args: readonly string[],
-  { env, become = [], withinMs }: AskedAs,
+  { env, become, withinMs }: AskedAs,
 ): Promise<Answer> {
   return new Promise((resolve) => {
     const options = { env, cwd: '/', timeout: withinMs ?? 0, killSignal: 'SIGKILL', maxBuffer: 1024 * 1024 } as const
-    const [first = '', ...rest] = [...become, abspath, ...args]
+    // What changes the account has root's rights until its command runs: that is `env`.
+    const [first = '', ...rest] = [...(become ? [...become.argv, 'env'] : []), abspath, ...args]
     const child = execFile(first, rest, options, (error, stdout, stderr) =>
-      resolve({ stdout, stderr, hasSucceeded: error === null, isLate: error?.killed === true }),
+      resolve({
+        ...{ stdout, stderr, hasSucceeded: error === null, isLate: error?.killed === true },
+        isOutOfReach: become !== undefined && NOT_STARTED.includes(error?.code),
+      }),
     )
     child.stdin?.end()
   })

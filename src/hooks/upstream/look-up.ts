@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { own } from '../../base/own.ts'
-import { type AskedAs, askProgram } from './ask-program.ts'
+import { type AskedAs, askProgram, type Becoming } from './ask-program.ts'
 import type { RequiredBinary } from './required-binaries.ts'
 import { providersOf, type Wanted } from './search.ts'
 
@@ -16,11 +16,26 @@ export async function versionOf(abspath: string, as: AskedAs): Promise<string> {
   return (await askVersion(abspath, as)).version
 }
 
-/** The same, and whether the program ran at all: one that takes too long did. */
-export async function askVersion(abspath: string, as: AskedAs): Promise<{ version: string; runs: boolean }> {
+/** A program that was asked for its version. */
+export interface Answered {
+  /** '' when it printed none. */
+  readonly version: string
+  /** Whether it ran to an end without failing, or takes too long. */
+  readonly runs: boolean
+  /** Whether the account that it was asked as cannot start it. */
+  readonly isOutOfReach: boolean
+}
+
+/** Asks a program for its version. */
+export async function askVersion(abspath: string, as: AskedAs): Promise<Answered> {
   const answer = await askProgram(abspath, ['--version'], { withinMs: VERSION_MS, ...as })
   const version = /\d+(?:\.\d+)+[\w-]*/.exec(`${answer.stdout}\n${answer.stderr}`)?.[0] ?? ''
-  return { version, runs: answer.hasSucceeded || answer.isLate }
+  return { version, runs: answer.hasSucceeded || answer.isLate, isOutOfReach: answer.isOutOfReach }
+}
+
+/** "hooks run as user nobody, who cannot start /root/bin/wget: install it for all users". */
+export function outOfReach(abspath: string, { name }: Becoming): string {
+  return `hooks run as user ${name}, who cannot start ${abspath}: install it for all users`
 }
 
 /** The SHA-256 of a file, in hexadecimal; '' for anything else: a pipe might take its place, and never end. */

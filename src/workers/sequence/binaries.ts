@@ -88,7 +88,7 @@ async function lookUpDue(
     ...{ [MARKER.process]: owner.processId, [MARKER.runner]: runnerId },
   }
   // A hook may have named it: it is run like a hook.
-  const as = { env, become: account?.argv ?? [] }
+  const as = { env, become: account }
   const inVain = failed(binaryMachine.states.queued.retryAfterMs)
   const handlers = withHandlers<typeof binaryMachine, BinaryRow>(binaryMachine, {
     queued: async (claim, tick) => {

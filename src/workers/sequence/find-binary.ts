@@ -4,7 +4,7 @@ import type { BinaryRow } from '../../db/binaries.ts'
 import type { Context } from '../../engine/handlers.ts'
 import type { HookSettings } from '../../hooks/discover.ts'
 import type { AskedAs } from '../../hooks/upstream/ask-program.ts'
-import { isOlder, notFound, sha256Of, tooOld, versionOf } from '../../hooks/upstream/look-up.ts'
+import { askVersion, isOlder, notFound, outOfReach, sha256Of, tooOld } from '../../hooks/upstream/look-up.ts'
 import { isSearchable, providersOf, searchFiles, type Wanted } from '../../hooks/upstream/search.ts'
 import { searchByAsking } from '../../hooks/upstream/search-by-asking.ts'
 import { isFoundHere, requestNote } from './noted-binaries.ts'
@@ -39,14 +39,16 @@ export async function findBinary(
   const asked = { setting: undefined, name, binproviders, minVersion: min_version, rules: {} }
   const wanted = required.length > 0 ? required : [{ binary: asked, name, plugin: '', tree: '' }]
   const minimums = wanted.map(({ binary }) => binary.minVersion).sort((a, b) => (isOlder(a || '0', b || '0') ? -1 : 1))
-  const look = async (abspath: string, version?: string) => ({
-    abspath,
-    version: version ?? (isExecutable(abspath) ? await versionOf(abspath, as) : ''),
-  })
+  const look = async (abspath: string, version?: string) => {
+    const isKnown = version !== undefined || !isExecutable(abspath)
+    const answered = isKnown ? { version: version ?? '', isOutOfReach: false } : await askVersion(abspath, as)
+    const whyNot = as.become && answered.isOutOfReach ? outOfReach(abspath, as.become) : undefined
+    return { abspath, version: answered.version, whyNot }
+  }
   const hint = isFoundHere(dataDir, row) ? row.abspath : ''
   const there = await search(wanted, hint, settings, as)
   const found = there && (await look(there.abspath, there.version))
-  const suffices = found && !isOlder(found.version, minimums.at(-1)!)
+  const suffices = found && found.whyNot === undefined && !isOlder(found.version, minimums.at(-1)!)
   const provided = suffices ? undefined : await provide.ask({ ...row, binproviders }, tick)
   const best = provided === undefined ? found : await look(provided)
   if (!best) {
@@ -55,8 +57,10 @@ export async function findBinary(
     )
     return missing(isCertain ? notFound(wanted[0]!) : '')
   }
+  const { whyNot, ...place } = best
+  if (whyNot !== undefined) return missing(whyNot)
   if (isOlder(best.version, minimums[0]!)) return missing(tooOld(name, best.version, minimums[0]!))
-  return { ...best, sha256: await sha256Of(best.abspath), message: '' }
+  return { ...place, sha256: await sha256Of(best.abspath), message: '' }
 }
 
 /** Where a requirement is: at a place of its providers, where a hook reported it, or where its providers find it. */

@@ -12,7 +12,7 @@ import { doctor } from '../../../src/app/doctor/doctor.ts'
 import { exportPages } from '../../../src/app/export.ts'
 import { findPersona } from '../../../src/app/personas/find.ts'
 import { personaRecord } from '../../../src/app/personas/record.ts'
-import { pluginRecord } from '../../../src/app/plugins/plugin-record.ts'
+import { pluginRecord, QUICKLY } from '../../../src/app/plugins/plugin-record.ts'
 import { changeSchedules } from '../../../src/app/schedules/change-schedules.ts'
 import { settingRecords } from '../../../src/app/settings/setting-record.ts'
 import { status } from '../../../src/app/status/facts.ts'
@@ -60,7 +60,7 @@ const ASKED: Readonly<Record<string, Ask>> = {
   'config list --json': async (_archive, configured) => settingRecords(configured),
   'plugin show --json exit_1': async (_archive, { dataDir, settings }) => {
     const { plugins, texts } = crawlSettings(dataDir, settings)
-    return [await pluginRecord(plugins.find(({ name }) => name === 'exit_1')!, plugins, texts)]
+    return [await pluginRecord(plugins.find(({ name }) => name === 'exit_1')!, plugins, texts, QUICKLY)]
   },
   'persona show --json Reader': async (_archive, { dataDir }) => [
     personaRecord(await findPersona(join(dataDir, 'personas'), 'Reader'), 'Default'),

@@ -185,6 +185,9 @@ describe('doctor', () => {
       status: 'yellow',
       message: `hooks run as user nobody, who cannot start ${join(bin, 'yt-dlp')}`,
     })
+    const lacking = await home.run(['plugin', 'list', '--lacking', '--json'], { env })
+    const named = lacking.stdout.split('\n').filter((line) => line.includes('"ytdlp"'))
+    expect(named).toEqual([expect.stringContaining(`cannot start ${join(bin, 'yt-dlp')}: install it for all users"`)])
     expect((await doctor([], { env: { PATH: env.PATH } })).of('yt-dlp')).toMatchObject({ status: 'green' })
   })
 

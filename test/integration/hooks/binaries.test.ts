@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectComplete, resultsOf } from '../../support/archive.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
+import { noOtherUser } from '../../support/other-user.ts'
 import { type Site, startSite } from '../../support/site.ts'
 
 const homes = useHomes()
@@ -139,6 +140,22 @@ describe('a program that a plugin needs', () => {
     const crawl = await add(home)
     await run(home, env)
     expect(await outcome(home, crawl)).toBe('skipped: abx-test-tool 1.9.99 is too old: 1.10 or newer is needed')
+  })
+
+  it.skipIf(noOtherUser)('that hooks, as another account, cannot start has them skipped', async () => {
+    const { home, bin, tool, env } = await newHome()
+    const closed = join(bin, 'closed')
+    mkdirSync(closed, { mode: 0o700 })
+    symlinkSync('/bin/sh', join(closed, 'sh'))
+    writeFileSync(tool, `#!${join(closed, 'sh')}\necho 2.3.1\n`, { mode: 0o755 })
+    const crawl = await add(home)
+    await run(home, { ...env, HOOK_USER: 'nobody' })
+    const why = `hooks run as user nobody, who cannot start ${tool}: install it for all users`
+    expect(await outcome(home, crawl)).toBe(`skipped: ${why}`)
+    chmodSync(closed, 0o755)
+    const another = await add(home, '--again')
+    await run(home, { ...env, HOOK_USER: 'nobody' })
+    expect(await told(home, another)).toBe(tool)
   })
 
   it('is the one that the surroundings name', async () => {

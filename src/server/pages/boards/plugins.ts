@@ -1,4 +1,4 @@
-import { askingOnce, type PluginRecord, pluginRecord } from '../../../app/plugins/plugin-record.ts'
+import { askingAsHooks, type PluginRecord, pluginRecord } from '../../../app/plugins/plugin-record.ts'
 import { crawlSettings } from '../../../hooks/crawl-settings.ts'
 import { foreign, html } from '../../../pages/html.ts'
 import type { App } from '../../visit.ts'
@@ -11,9 +11,11 @@ import { table } from './table.ts'
 export function routePlugins(app: App, web: Web): void {
   // This starts programs to ask for their versions.
   const records = new OnceInAWhile(async () => {
-    const { plugins, texts } = crawlSettings(web.archive.home.dataDir, (await web.settingsNow()).settings)
-    const versionAt = askingOnce(texts)
-    const all = await Promise.all(plugins.map((plugin) => pluginRecord(plugin, plugins, texts, versionAt)))
+    const { dataDir } = web.archive.home
+    const { settings } = await web.settingsNow()
+    const { plugins, texts } = crawlSettings(dataDir, settings)
+    const asking = await askingAsHooks(dataDir, settings, texts)
+    const all = await Promise.all(plugins.map((plugin) => pluginRecord(plugin, plugins, texts, asking)))
     return all.sort((a, b) => (a.name < b.name ? -1 : 1))
   })
   app.get('/plugins', async (c) => {
