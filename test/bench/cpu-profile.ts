@@ -125,8 +125,33 @@ export function cpuByRole({ out, put }: ProfiledProgram): Map<string, CpuByKind>
   return roles
 }
 
+/**
+ * Milliseconds of the main threads of the processes that have ended, while a function of these sources was running, or
+ * what it had called.
+ */
+export function cpuWithin({ out, put }: ProfiledProgram, sources: RegExp): number {
+  const originOf = origins(put)
+  let sum = 0
+  for (const name of readdirSync(out)) {
+    const { profile, main } = JSON.parse(readFileSync(join(out, name), 'utf8')) as Left
+    const samples = kindsOf(profile, originOf, ([place]) => sources.test(place) && 'within')
+    const all = [...samples.values()].reduce((sum, count) => sum + count, 0)
+    if (all > 0) sum += ((main.user + main.system) / 1_000) * ((samples.get('within') ?? 0) / all)
+  }
+  return sum
+}
+
+/** What kind of work a frame is, by its source and its function; false: that of its caller. */
+type KindOf = (frame: readonly [source: string, name: string]) => string | false
+
+const byRules: KindOf = ([source, name]) => KINDS.find(([, pattern]) => pattern.test(`${name} ${source}`))?.[0] ?? false
+
 /** Samples by kind, without those in which nothing was done. */
-function kindsOf({ nodes, samples = [] }: Profiler.Profile, originOf: (frame: Frame) => string): Map<string, number> {
+function kindsOf(
+  { nodes, samples = [] }: Profiler.Profile,
+  originOf: (frame: Frame) => string,
+  kindOfFrame: KindOf = byRules,
+): Map<string, number> {
   const byId = new Map(nodes.map((node) => [node.id, node]))
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id] as const)))
   const kinds = new Map<number, string>()
@@ -135,9 +160,8 @@ function kindsOf({ nodes, samples = [] }: Profiler.Profile, originOf: (frame: Fr
     if (known !== undefined) return known
     const parent = parents.get(id)
     const { callFrame } = byId.get(id)!
-    const frame = `${callFrame.functionName} ${originOf(callFrame)}`
     const kind =
-      KINDS.find(([, pattern]) => pattern.test(frame))?.[0] ?? (parent === undefined ? 'rest' : kindOf(parent))
+      kindOfFrame([originOf(callFrame), callFrame.functionName]) || (parent === undefined ? 'rest' : kindOf(parent))
     kinds.set(id, kind)
     return kind
   }

@@ -28,7 +28,7 @@ const TRICKS: readonly Trick[] = [
   { what: 'prepared statements', undo: ['prepare:embedded', 'prepare:false'] },
   { what: 'claims that no disk waits for', undo: ['archivebox.synchronous_commit=off', 'archivebox.none=off'] },
   { what: 'freed memory goes back', undo: ['MALLOC_MMAP_THRESHOLD_:`8192`', 'MALLOC_MMAP_THRESHOLD_:`131072`'] },
-  { what: 'up to four pages in a worker', undo: ['MOST_SIDE_BY_SIDE=4', 'MOST_SIDE_BY_SIDE=2'] },
+  { what: 'up to four pages in a worker', undo: ['snapshot:4}', 'snapshot:2}'] },
   { what: 'a page more than cores', env: { MAX_SNAPSHOT_WORKERS: String(Math.max(2, availableParallelism())) } },
 ]
 

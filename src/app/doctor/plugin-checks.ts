@@ -6,11 +6,11 @@ import { unsandboxedBy } from '../../base/sandbox.ts'
 import { becomeHookAccount, chosenAccount } from '../../hooks/account.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { isEnabled, type Plugin } from '../../hooks/discover.ts'
-import { installCommand, versionOf } from '../../hooks/upstream/look-up.ts'
+import { askVersion, installCommand } from '../../hooks/upstream/look-up.ts'
 import { needed } from '../../hooks/upstream/required-binaries.ts'
 import { searchFiles } from '../../hooks/upstream/search.ts'
 import { isSparedByBrowser, PACKAGED_BROWSER, packagedBrowser } from '../browser-here.ts'
-import { type Asking, askingAsHooks, pluginRecord, QUICKLY, startedByHooks } from '../plugins/plugin-record.ts'
+import { type Asking, askingAsHooks, pluginRecord, QUICKLY } from '../plugins/plugin-record.ts'
 import { type Check, type Examined, type Finding, green, yellow } from './check.ts'
 import { aged, builtAt } from './packaged-age.ts'
 
@@ -80,7 +80,8 @@ async function browser(asked: Examined): Promise<Finding> {
 }
 
 async function answering(path: string, texts: Texts, more = ''): Promise<Finding> {
-  return green(`${await versionOf(path, asking(texts))} (${path})${more}`.trim())
+  const { version } = await askVersion(path, asking(texts))
+  return green(`${version} (${path})${more}`.trim())
 }
 
 const asking = (texts: Texts) => ({
@@ -90,7 +91,7 @@ const asking = (texts: Texts) => ({
 
 async function started({ dataDir, settings }: Examined, path: string, texts: Texts): Promise<Finding> {
   const become = await becomeHookAccount(dataDir, settings)
-  const { version, whyNot } = await startedByHooks(path, asking(texts), become)
+  const { version, whyNot } = await askVersion(path, { ...asking(texts), become })
   return whyNot === undefined ? green(`${version} (${path})`.trim()) : lack(whyNot)
 }
 

@@ -1,11 +1,12 @@
 import type { Settings } from '../../base/config.ts'
+import { isExecutable } from '../../base/find-program.ts'
 import { whyNotMakes } from '../../base/makes.ts'
 import { quietMs } from '../../base/quiet-ms.ts'
 import { becomeHookAccount } from '../../hooks/account.ts'
 import { type HookEvent, type HookSettings, isEnabled, type Plugin, selectHooks } from '../../hooks/discover.ts'
 import { lackingPlugins } from '../../hooks/required-plugins.ts'
-import type { AskedAs, Becoming } from '../../hooks/upstream/ask-program.ts'
-import { askVersion, isOlder, notFound, outOfReach, tooOld } from '../../hooks/upstream/look-up.ts'
+import type { Becoming } from '../../hooks/upstream/ask-program.ts'
+import { type Answered, askVersion, firstUsable, isOlder, notFound, tooOld } from '../../hooks/upstream/look-up.ts'
 import { needed } from '../../hooks/upstream/required-binaries.ts'
 import {
   type Found,
@@ -71,17 +72,10 @@ export function enabledSetting(plugin: string): string {
   return `${plugin.toUpperCase()}_ENABLED`
 }
 
-/** A program that was started. */
-export interface Looked {
-  readonly version: string
-  /** Why hooks cannot start it. */
-  readonly whyNot?: string | undefined
-}
-
 /** How programs and modules are examined. */
 export interface Asking {
   /** Starts a program, by its path. */
-  look(path: string): Looked | Promise<Looked>
+  look(path: string): Promise<Answered>
   /** Whether each is started, or only those of which a certain version is needed. */
   readonly isEach: boolean
   /** Finds a module that files alone do not tell of; undefined: nothing is asked, and it may exist. */
@@ -89,35 +83,27 @@ export interface Asking {
 }
 
 /** Starts no program: outdated ones and missing modules go unnoticed. */
-export const QUICKLY: Asking = { look: () => ({ version: '' }), isEach: false, moduleOf: undefined }
+export const QUICKLY: Asking = { look: async () => ({ version: '' }), isEach: false, moduleOf: undefined }
 
 /**
  * Starts each program once, however many plugins need it.
  * @param become the account that hooks run as, if not ours
  */
 export function askingOnce(settings: HookSettings, become?: Becoming): Asking {
-  const looks = new Map<string, Promise<Looked>>()
+  const looks = new Map<string, Promise<Answered>>()
   const modules = new Map<string, Promise<Found | undefined>>()
   const env = { PATH: settings['PATH'] ?? '', HOME: settings['HOME'] ?? '' }
-  const as = () => ({ env, withinMs: quietMs(VERSION_MS) })
+  const as = () => ({ env, become, withinMs: quietMs(VERSION_MS) })
   return {
-    look: (path) => once(looks, path, () => startedByHooks(path, as(), become)),
+    look: (path) => once(looks, path, () => askVersion(path, as())),
     isEach: become !== undefined,
-    moduleOf: (wanted) =>
-      once(modules, `${wanted.tree} ${wanted.name}`, () => searchByAsking(wanted, settings, { ...as(), become })),
+    moduleOf: (wanted) => once(modules, `${wanted.tree} ${wanted.name}`, () => searchByAsking(wanted, settings, as())),
   }
 }
 
 /** The same, as hooks would start them. */
 export async function askingAsHooks(dataDir: string, settings: Settings, texts: HookSettings): Promise<Asking> {
   return askingOnce(texts, await becomeHookAccount(dataDir, settings))
-}
-
-/** Starts a program as hooks do: what it needs may be out of their account's reach, such as below /root. */
-export async function startedByHooks(path: string, as: AskedAs, become?: Becoming): Promise<Looked> {
-  const asThem = become && (await askVersion(path, { ...as, become }))
-  const { version, runs } = asThem?.runs ? asThem : await askVersion(path, as)
-  return { version, whyNot: become && !asThem?.runs && runs ? outOfReach(path, become) : undefined }
 }
 
 function once<T>(known: Map<string, Promise<T>>, key: string, ask: () => Promise<T>): Promise<T> {
@@ -129,19 +115,23 @@ function once<T>(known: Map<string, Promise<T>>, key: string, ask: () => Promise
 async function program(wanted: Wanted, settings: HookSettings, { look, isEach, moduleOf }: Asking) {
   const { name, binary } = wanted
   const { minVersion } = binary
-  const file = searchFiles(wanted, settings)
+  const file = await firstUsable(
+    async (unusable) => searchFiles(wanted, settings, unusable),
+    async ({ abspath, version }) =>
+      version === undefined && isExecutable(abspath) && (isEach || minVersion !== '')
+        ? await look(abspath)
+        : { version: version ?? '' },
+  )
   const asksModule = file === undefined && mayBeModule(wanted)
   const found = asksModule ? await moduleOf?.(wanted).catch(() => 'unknown' as const) : file
   if (found === 'unknown') return { name, path: null, min_version: minVersion || null, lacks: undefined }
-  const isStarted = found !== undefined && found.version === undefined && (isEach || minVersion !== '')
-  const { version, whyNot } = isStarted ? await look(found.abspath) : { version: found?.version ?? '' }
-  const old = isOlder(version, minVersion) ? tooOld(name, version, minVersion) : undefined
+  const old = found && isOlder(found.version ?? '', minVersion) ? tooOld(name, found.version!, minVersion) : undefined
   const isUnknown =
     (asksModule && moduleOf === undefined) || !providersOf(binary.binproviders).every((one) => isSearchable(one))
   return {
     name,
     path: found?.abspath ?? null,
     min_version: minVersion || null,
-    lacks: found === undefined && !isUnknown ? notFound(wanted) : (whyNot ?? old),
+    lacks: found === undefined && !isUnknown ? notFound(wanted) : (file?.whyNot ?? old),
   }
 }

@@ -23,8 +23,11 @@ export interface Answer {
   readonly isOutOfReach: boolean
 }
 
-/** The exit codes of `env`, and of a shell, for a command that is not there or not executable (POSIX). */
+// What changes the account has root's rights until its command runs. So that is a shell, which says when it cannot
+// start the program; a program may end with the same codes (POSIX) for reasons of its own.
+const SHELL = ['/bin/sh', '-c', 'exec "$@"', 'archivebox-ts'] as const
 const NOT_STARTED: readonly unknown[] = [126, 127]
+const OUT_OF_REACH = /^archivebox-ts: .*(?:permission denied|not found|no such file)/im
 
 /** Runs a program for its output, up to 1 MiB, without stdin. */
 export function askProgram(
@@ -33,13 +36,18 @@ export function askProgram(
   { env, become, withinMs }: AskedAs,
 ): Promise<Answer> {
   return new Promise((resolve) => {
-    const options = { env, cwd: '/', timeout: withinMs ?? 0, killSignal: 'SIGKILL', maxBuffer: 1024 * 1024 } as const
-    // What changes the account has root's rights until its command runs: that is `env`.
-    const [first = '', ...rest] = [...(become ? [...become.argv, 'env'] : []), abspath, ...args]
+    const options = {
+      env: become ? { ...env, LC_ALL: 'C' } : env,
+      cwd: '/',
+      timeout: withinMs ?? 0,
+      killSignal: 'SIGKILL',
+      maxBuffer: 1024 * 1024,
+    } as const
+    const [first = '', ...rest] = [...(become ? [...become.argv, ...SHELL] : []), abspath, ...args]
     const child = execFile(first, rest, options, (error, stdout, stderr) =>
       resolve({
         ...{ stdout, stderr, hasSucceeded: error === null, isLate: error?.killed === true },
-        isOutOfReach: become !== undefined && NOT_STARTED.includes(error?.code),
+        isOutOfReach: become !== undefined && NOT_STARTED.includes(error?.code) && OUT_OF_REACH.test(stderr),
       }),
     )
     child.stdin?.end()

@@ -4,38 +4,47 @@ import { open } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { own } from '../../base/own.ts'
-import { type AskedAs, askProgram, type Becoming } from './ask-program.ts'
+import { type AskedAs, askProgram } from './ask-program.ts'
 import type { RequiredBinary } from './required-binaries.ts'
-import { providersOf, type Wanted } from './search.ts'
+import { type Found, providersOf, type Wanted } from './search.ts'
 
 /** How long a program may take to print its version. */
 const VERSION_MS = 5_000
-
-/** The output of `--version` if it looks like a version, else ''. */
-export async function versionOf(abspath: string, as: AskedAs): Promise<string> {
-  return (await askVersion(abspath, as)).version
-}
 
 /** A program that was asked for its version. */
 export interface Answered {
   /** '' when it printed none. */
   readonly version: string
-  /** Whether it ran to an end without failing, or takes too long. */
-  readonly runs: boolean
-  /** Whether the account that it was asked as cannot start it. */
-  readonly isOutOfReach: boolean
+  /** Why hooks cannot start it. */
+  readonly whyNot?: string | undefined
 }
 
-/** Asks a program for its version. */
+/** Asks a program for its version: what its output has that looks like one. */
 export async function askVersion(abspath: string, as: AskedAs): Promise<Answered> {
   const answer = await askProgram(abspath, ['--version'], { withinMs: VERSION_MS, ...as })
   const version = /\d+(?:\.\d+)+[\w-]*/.exec(`${answer.stdout}\n${answer.stderr}`)?.[0] ?? ''
-  return { version, runs: answer.hasSucceeded || answer.isLate, isOutOfReach: answer.isOutOfReach }
+  if (!as.become || !answer.isOutOfReach) return { version }
+  const whyNot = `hooks run as user ${as.become.name}, who cannot start ${abspath}: install it for all users`
+  return { version: '', whyNot }
 }
 
-/** "hooks run as user nobody, who cannot start /root/bin/wget: install it for all users". */
-export function outOfReach(abspath: string, { name }: Becoming): string {
-  return `hooks run as user ${name}, who cannot start ${abspath}: install it for all users`
+/**
+ * Looks for a program until there is one that hooks can start: their account finds it along PATH, too.
+ * @param search finds the next place that is not among the unusable ones
+ * @returns its place and version; or why hooks cannot start the first one; or nothing
+ */
+export async function firstUsable(
+  search: (unusable: ReadonlySet<string>) => Promise<Found | undefined>,
+  look: (found: Found) => Promise<Answered>,
+): Promise<(Found & Answered) | undefined> {
+  const unusable = new Map<string, Found & Answered>()
+  for (;;) {
+    const found = await search(new Set(unusable.keys()))
+    if (found === undefined || unusable.has(found.abspath)) return [...unusable.values()][0]
+    const looked = { ...found, ...(await look(found)) }
+    if (looked.whyNot === undefined) return looked
+    unusable.set(found.abspath, looked)
+  }
 }
 
 /** The SHA-256 of a file, in hexadecimal; '' for anything else: a pipe might take its place, and never end. */

@@ -64,11 +64,16 @@ export function isSearchable(provider: string): boolean {
 /**
  * Looks for a requirement in every place where one of its providers puts it, in their order, without running anything.
  * A path that the user gives counts whatever the providers are.
+ * @param unusable paths that do not count
  */
-export function searchFiles({ binary, name, tree }: Wanted, settings: Texts): Found | undefined {
-  if (isAbsolute(name)) return isExecutable(name) ? { abspath: name } : undefined
+export function searchFiles(
+  { binary, name, tree }: Wanted,
+  settings: Texts,
+  unusable: ReadonlySet<string> = new Set(),
+): Found | undefined {
+  if (isAbsolute(name)) return isExecutable(name) && !unusable.has(name) ? { abspath: name } : undefined
   for (const provider of providersOf(binary.binproviders)) {
-    const found = searchProvider(binary, provider, name, settings)
+    const found = searchProvider(binary, provider, name, settings, unusable)
     if (found) return found
   }
   return moduleIn({ binary, name, tree }, settings)
@@ -102,9 +107,15 @@ function distributedVersion(folder: string, name: string): string | undefined {
   return readdirSync(folder).flatMap((entry) => info.exec(entry)?.[1] ?? [])[0]
 }
 
-function searchProvider(binary: RequiredBinary, provider: string, name: string, settings: Texts): Found | undefined {
+function searchProvider(
+  binary: RequiredBinary,
+  provider: string,
+  name: string,
+  settings: Texts,
+  unusable: ReadonlySet<string>,
+): Found | undefined {
   const { installRoot, abspath, version } = rulesFor(binary, provider, settings)
-  if (abspath !== undefined && existsSync(abspath)) return { abspath, version }
+  if (abspath !== undefined && existsSync(abspath) && !unusable.has(abspath)) return { abspath, version }
   const lib = join(libDir(settings), provider)
   if (provider === EXTENSIONS) {
     const file = join(extensionsDir(settings), `${name}.extension.json`)
@@ -123,7 +134,7 @@ function searchProvider(binary: RequiredBinary, provider: string, name: string, 
       ]
     : []
   const places = [...folders, ...modules.map((folder) => join(folder, '.bin')), settings['PATH'] ?? '']
-  const program = findProgram(name, places.join(delimiter))
+  const program = findProgram(name, places.join(delimiter), unusable)
   if (program) return { abspath: program, version }
   const manifest = modules.map((folder) => join(folder, name, 'package.json')).find((file) => existsSync(file))
   return manifest ? { abspath: manifest, version: version ?? versionIn(manifest) } : undefined

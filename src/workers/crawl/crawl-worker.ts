@@ -4,7 +4,7 @@ import { excludes } from '../../machines/scope.ts'
 import { reconcileDeleted } from '../repair/reconcile-work.ts'
 import { HookSequence } from '../sequence/hook-sequence.ts'
 import { FirstWorker } from '../supervise/first-worker.ts'
-import { pagesSideBySide, snapshotWorkers } from '../supervise/sizes.ts'
+import { snapshotWorkers } from '../supervise/sizes.ts'
 import { workerActor } from '../supervise/worker-actor.ts'
 import { workerPool } from '../supervise/worker-pool.ts'
 import type { WorkerProcessContext } from '../supervise/worker-process.ts'
@@ -16,11 +16,9 @@ export async function crawlWorker(context: WorkerProcessContext): Promise<void> 
   const { supervised, sharesSlots, bell } = context
   const { home } = context.owner
   const { config } = context.settings
-  const pages = snapshotWorkers(config)
   const pool = workerPool(context, {
     kind: 'snapshot',
-    size: sharesSlots ? 0 : pages,
-    lanes: pagesSideBySide(pages),
+    size: sharesSlots ? 0 : snapshotWorkers(config),
     holds: () => first.isHeld,
   })
   const first = new FirstWorker(pool)

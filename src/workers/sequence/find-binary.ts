@@ -4,7 +4,7 @@ import type { BinaryRow } from '../../db/binaries.ts'
 import type { Context } from '../../engine/handlers.ts'
 import type { HookSettings } from '../../hooks/discover.ts'
 import type { AskedAs } from '../../hooks/upstream/ask-program.ts'
-import { askVersion, isOlder, notFound, outOfReach, sha256Of, tooOld } from '../../hooks/upstream/look-up.ts'
+import { askVersion, firstUsable, isOlder, notFound, sha256Of, tooOld } from '../../hooks/upstream/look-up.ts'
 import { isSearchable, providersOf, searchFiles, type Wanted } from '../../hooks/upstream/search.ts'
 import { searchByAsking } from '../../hooks/upstream/search-by-asking.ts'
 import { isFoundHere, requestNote } from './noted-binaries.ts'
@@ -39,28 +39,23 @@ export async function findBinary(
   const asked = { setting: undefined, name, binproviders, minVersion: min_version, rules: {} }
   const wanted = required.length > 0 ? required : [{ binary: asked, name, plugin: '', tree: '' }]
   const minimums = wanted.map(({ binary }) => binary.minVersion).sort((a, b) => (isOlder(a || '0', b || '0') ? -1 : 1))
-  const look = async (abspath: string, version?: string) => {
-    const isKnown = version !== undefined || !isExecutable(abspath)
-    const answered = isKnown ? { version: version ?? '', isOutOfReach: false } : await askVersion(abspath, as)
-    const whyNot = as.become && answered.isOutOfReach ? outOfReach(abspath, as.become) : undefined
-    return { abspath, version: answered.version, whyNot }
-  }
+  const look = async ({ abspath, version }: WhereFound) =>
+    version !== undefined || !isExecutable(abspath) ? { version: version ?? '' } : await askVersion(abspath, as)
   const hint = isFoundHere(dataDir, row) ? row.abspath : ''
-  const there = await search(wanted, hint, settings, as)
-  const found = there && (await look(there.abspath, there.version))
+  const found = await firstUsable((unusable) => search(wanted, hint, settings, as, unusable), look)
   const suffices = found && found.whyNot === undefined && !isOlder(found.version, minimums.at(-1)!)
   const provided = suffices ? undefined : await provide.ask({ ...row, binproviders }, tick)
-  const best = provided === undefined ? found : await look(provided)
+  const best = provided === undefined ? found : { abspath: provided, ...(await look({ abspath: provided })) }
   if (!best) {
     const isCertain = wanted.every(({ binary }) =>
       providersOf(binary.binproviders).every((one) => isSearchable(one) || provide.serves(one)),
     )
     return missing(isCertain ? notFound(wanted[0]!) : '')
   }
-  const { whyNot, ...place } = best
+  const { abspath, version, whyNot } = best
   if (whyNot !== undefined) return missing(whyNot)
-  if (isOlder(best.version, minimums[0]!)) return missing(tooOld(name, best.version, minimums[0]!))
-  return { ...place, sha256: await sha256Of(best.abspath), message: '' }
+  if (isOlder(version, minimums[0]!)) return missing(tooOld(name, version, minimums[0]!))
+  return { abspath, version, sha256: await sha256Of(abspath), message: '' }
 }
 
 /** Where a requirement is: at a place of its providers, where a hook reported it, or where its providers find it. */
@@ -69,12 +64,13 @@ async function search(
   hint: string,
   settings: HookSettings,
   as: AskedAs,
+  unusable: ReadonlySet<string>,
 ): Promise<WhereFound | undefined> {
   for (const one of wanted) {
-    const found = searchFiles(one, settings)
+    const found = searchFiles(one, settings, unusable)
     if (found) return found
   }
-  if (isExecutable(hint)) return { abspath: hint }
+  if (isExecutable(hint) && !unusable.has(hint)) return { abspath: hint }
   for (const one of wanted) {
     const found = await searchByAsking(one, settings, as)
     if (found) return found

@@ -22,15 +22,20 @@ import { WORKER_ENV } from './worker-env.ts'
 export type WorkerKind = Extract<WorkerType, 'crawl' | 'snapshot'>
 
 /**
+ * How many rows a worker works on at once. A process takes 30 MB, its connection 10 in the server, and CPU until V8 has
+ * compiled for it what the others have, too. Four keep one core busy. When a page ends its worker, those beside it lose
+ * an attempt: so not more.
+ */
+const LANES: Readonly<Record<WorkerKind, number>> = { crawl: 1, snapshot: 4 }
+
+/**
  * Starts a worker; writes its row first.
- * @param lanes how many rows it may work on at once
  * @param sharesSlots its supervisor tells it how many workers of its own it may have
  * @returns undefined when the machine cannot start it now; its row is closed then
  */
 export async function startWorker(
   context: WorkerContext,
   kind: WorkerKind,
-  lanes: number,
   sharesSlots: boolean,
 ): Promise<LanedWorker | undefined> {
   const { owner, runnerId, log, scope, containment } = context
@@ -72,7 +77,7 @@ export async function startWorker(
   try {
     const child = await spawned(() => spawn(argv[0]!, argv.slice(1), { cwd, env, detached: true, stdio }))
     const body = processBody(row.id, child)
-    return new LanedWorker(body, lanes, recordWorker(context, body))
+    return new LanedWorker(body, LANES[kind], recordWorker(context, body))
   } catch (error) {
     log.error(`cannot start a ${kind} worker: ${messageOf(error)}`)
   }

@@ -23,7 +23,6 @@ const MANY_CRASHES = 3
 /**
  * The worker processes of one kind below one supervisor: actors, each with a row in the registry. When one dies, its
  * processes are killed before its claims become due again.
- * @param options.lanes how many rows each works on at once
  * @param options.slots how many workers these workers may have together; undefined when unlimited
  * @param options.holds whether a worker that starts now is to wait until it is told to begin
  */
@@ -32,13 +31,11 @@ export function workerPool(
   {
     kind,
     size,
-    lanes = 1,
     slots,
     holds = () => false,
   }: {
     readonly kind: WorkerKind
     readonly size: number
-    readonly lanes?: number
     readonly slots?: number | undefined
     readonly holds?: () => boolean
   },
@@ -52,7 +49,7 @@ export function workerPool(
       if (!(await worker.hasRoom())) throw new Error('no room')
       return worker
     })
-    return await Promise.any(asked).catch(() => startWorker(context, kind, lanes, slots !== undefined))
+    return await Promise.any(asked).catch(() => startWorker(context, kind, slots !== undefined))
   }
   return new ActorPool({
     sql: kyselySql(db),

@@ -142,20 +142,26 @@ describe('a program that a plugin needs', () => {
     expect(await outcome(home, crawl)).toBe('skipped: abx-test-tool 1.9.99 is too old: 1.10 or newer is needed')
   })
 
-  it.skipIf(noOtherUser)('that hooks, as another account, cannot start has them skipped', async () => {
+  it.skipIf(noOtherUser)('is one that the account of hooks can start; if there is none, they are skipped', async () => {
     const { home, bin, tool, env } = await newHome()
-    const closed = join(bin, 'closed')
+    const [closed, later] = [join(bin, 'closed'), join(bin, 'a=b')]
     mkdirSync(closed, { mode: 0o700 })
+    mkdirSync(later)
     symlinkSync('/bin/sh', join(closed, 'sh'))
     writeFileSync(tool, `#!${join(closed, 'sh')}\necho 2.3.1\n`, { mode: 0o755 })
-    const crawl = await add(home)
-    await run(home, { ...env, HOOK_USER: 'nobody' })
+    const path = `${bin}:${later}:${process.env['PATH']}`
+    const ran = async () => {
+      const crawl = await add(home, '--again')
+      await run(home, { ...env, PATH: path, HOOK_USER: 'nobody' })
+      return crawl
+    }
     const why = `hooks run as user nobody, who cannot start ${tool}: install it for all users`
-    expect(await outcome(home, crawl)).toBe(`skipped: ${why}`)
+    expect(await outcome(home, await ran())).toBe(`skipped: ${why}`)
+    // Whatever it says of itself, it was started.
+    writeFileSync(join(later, 'abx-test-tool'), '#!/bin/sh\nabx-no-such-command\n', { mode: 0o755 })
+    expect(await told(home, await ran())).toBe(join(later, 'abx-test-tool'))
     chmodSync(closed, 0o755)
-    const another = await add(home, '--again')
-    await run(home, { ...env, HOOK_USER: 'nobody' })
-    expect(await told(home, another)).toBe(tool)
+    expect(await told(home, await ran())).toBe(tool)
   })
 
   it('is the one that the surroundings name', async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isOlder, notFound, versionOf } from '../../../src/hooks/upstream/look-up.ts'
+import { askVersion, isOlder, notFound } from '../../../src/hooks/upstream/look-up.ts'
 import { needed, requiredBinaries } from '../../../src/hooks/upstream/required-binaries.ts'
 
 let folder: string
@@ -63,7 +63,7 @@ describe('a version', () => {
   ])('is what %s says first: %s', async (script, version) => {
     const file = join(folder, 'tool')
     writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
-    expect(await versionOf(file, { env: { PATH: process.env['PATH'] ?? '' } })).toBe(version)
+    expect(await askVersion(file, { env: { PATH: process.env['PATH'] ?? '' } })).toEqual({ version })
   })
 })
 
