@@ -23,8 +23,7 @@ export type WorkerKind = Extract<WorkerType, 'crawl' | 'snapshot'>
 
 /**
  * How many rows a worker works on at once. A process takes 30 MB, its connection 10 in the server, and CPU until V8 has
- * compiled for it what the others have, too. Four keep one core busy. When a page ends its worker, those beside it lose
- * an attempt: so not more.
+ * compiled for it what the others have, too. When a page ends its worker, those beside it lose an attempt: so not more.
  */
 const LANES: Readonly<Record<WorkerKind, number>> = { crawl: 1, snapshot: 4 }
 
