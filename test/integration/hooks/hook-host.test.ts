@@ -153,7 +153,7 @@ describe('a row of hooks', () => {
       join(test.dataDir, 'talks.mjs'),
       "export default { run: ({ log }) => new Promise(() => (log('one'), log('two'), setInterval(() => {}, 1_000))) }",
     )
-    const row = [endless('talks', 100, 'talks.mjs')]
+    const row = [endless('talks', 4_000, 'talks.mjs')] // A busy machine takes a second until it has talked.
     for await (const [end] of host.run({ scope, log: rowLog(), runs: row }, force.signal, new AbortController().signal))
       expect(end).toMatchObject({ cause: 'timeout', exit: { signal: 'SIGKILL' }, said: 'one\ntwo\n' })
   })
