@@ -23,11 +23,11 @@ export interface Answer {
   readonly isOutOfReach: boolean
 }
 
-// What changes the account has root's rights until its command runs. So that is a shell, which says when it cannot
-// start the program; a program may end with the same codes (POSIX) for reasons of its own.
+// What changes the account has root's rights until its command runs: so that is a shell. It says what it cannot start,
+// as do scripts that start something else; a program may also end with the same codes (POSIX) for reasons of its own.
 const SHELL = ['/bin/sh', '-c', 'exec "$@"', 'archivebox-ts'] as const
 const NOT_STARTED: readonly unknown[] = [126, 127]
-const OUT_OF_REACH = /^archivebox-ts: .*(?:permission denied|not found|no such file)/im
+const OUT_OF_REACH = /: \/.*: (?:permission denied|no such file or directory|not found)/i
 
 /** Runs a program for its output, up to 1 MiB, without stdin. */
 export function askProgram(

@@ -176,6 +176,7 @@ describe('doctor', () => {
       ['wget', '/bin/sh'],
     ] as const)
       writeFileSync(join(bin, name), `#!${interpreter}\necho 1.2.3\n`, { mode: 0o755 })
+    writeFileSync(join(bin, 'git'), `#!/bin/sh\nexec ${join(closed, 'sh')} -c 'echo 1.2.3'\n`, { mode: 0o755 })
     symlinkSync('/bin/sh', join(closed, 'sh'))
     chmodSync(closed, 0o700)
     const env = { PATH: `${bin}:${process.env['PATH']}`, HOOK_USER: 'nobody' }
@@ -185,6 +186,7 @@ describe('doctor', () => {
       status: 'yellow',
       message: `hooks run as user nobody, who cannot start ${join(bin, 'yt-dlp')}`,
     })
+    expect(of('git'), 'what starts another one').toMatchObject({ status: 'yellow' })
     const lacking = await home.run(['plugin', 'list', '--lacking', '--json'], { env })
     const named = lacking.stdout.split('\n').filter((line) => line.includes('"ytdlp"'))
     expect(named).toEqual([expect.stringContaining(`cannot start ${join(bin, 'yt-dlp')}: install it for all users"`)])
