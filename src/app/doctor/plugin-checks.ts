@@ -6,9 +6,9 @@ import { unsandboxedBy } from '../../base/sandbox.ts'
 import { becomeHookAccount, chosenAccount } from '../../hooks/account.ts'
 import { crawlSettings } from '../../hooks/crawl-settings.ts'
 import { isEnabled, type Plugin } from '../../hooks/discover.ts'
-import { askVersion, installCommand } from '../../hooks/upstream/look-up.ts'
+import { type Answered, askVersion, firstUsable, installCommand } from '../../hooks/upstream/look-up.ts'
 import { needed } from '../../hooks/upstream/required-binaries.ts'
-import { searchFiles } from '../../hooks/upstream/search.ts'
+import { type Found, searchFiles } from '../../hooks/upstream/search.ts'
 import { isSparedByBrowser, PACKAGED_BROWSER, packagedBrowser } from '../browser-here.ts'
 import { type Asking, askingAsHooks, pluginRecord, QUICKLY } from '../plugins/plugin-record.ts'
 import { type Check, type Examined, type Finding, green, yellow } from './check.ts'
@@ -35,15 +35,21 @@ export const PROGRAM_VERSION_CHECKS: readonly Check[] = [
 
 async function program(asked: Examined, binary: string): Promise<Finding> {
   const { plugins, texts } = crawlSettings(asked.dataDir, asked.settings)
-  const path = findProgram(binary, texts['PATH'])
-  if (path !== undefined) return await started(asked, path, texts)
+  const become = await becomeHookAccount(asked.dataDir, asked.settings)
+  const look = ({ abspath }: Found) => askVersion(abspath, { ...asking(texts), become })
+  const found = await firstUsable(async (unusable) => {
+    const abspath = findProgram(binary, texts['PATH'], unusable)
+    return abspath === undefined ? undefined : { abspath }
+  }, look)
+  if (found) return asFound(found)
   const users = plugins.filter((plugin) => isEnabled(plugin, texts) && uses(plugin, plugins, binary, texts))
   if (users.length === 0) return green('not found; no plugin here needs it')
   const names = users.map(({ name }) => name).join(', ')
   const [{ name, tree, binaries }] = users as [Plugin]
   const required = binaries.find((each) => needed(each, texts).name === binary)
-  const own = required && searchFiles({ binary: required, name: binary, plugin: name, tree }, texts)
-  if (own) return await started(asked, own.abspath, texts)
+  const wanted = required && { binary: required, name: binary, plugin: name, tree }
+  const own = wanted && (await firstUsable(async (unusable) => searchFiles(wanted, texts, unusable), look))
+  if (own) return asFound(own)
   const command = installCommand(binary, required?.binproviders ?? '*', required, name)
   return yellow(`not found: ${names} cannot work without it`, command)
 }
@@ -89,11 +95,8 @@ const asking = (texts: Texts) => ({
   withinMs: quietMs(VERSION_MS),
 })
 
-async function started({ dataDir, settings }: Examined, path: string, texts: Texts): Promise<Finding> {
-  const become = await becomeHookAccount(dataDir, settings)
-  const { version, whyNot } = await askVersion(path, { ...asking(texts), become })
-  return whyNot === undefined ? green(`${version} (${path})`.trim()) : lack(whyNot)
-}
+const asFound = ({ abspath, version, whyNot }: Found & Answered): Finding =>
+  whyNot === undefined ? green(`${version} (${abspath})`.trim()) : lack(whyNot)
 
 /** What plugins lack here, one by one. */
 export const PLUGINS_CHECK: Check = {

@@ -186,11 +186,18 @@ describe('doctor', () => {
       status: 'yellow',
       message: `hooks run as user nobody, who cannot start ${join(bin, 'yt-dlp')}`,
     })
-    expect(of('git'), 'what starts another one').toMatchObject({ status: 'yellow' })
+    // A script that starts another one; there may be a git further along PATH.
+    expect(of('git')).not.toMatchObject({ status: 'green', message: expect.stringContaining(join(bin, 'git')) })
     const lacking = await home.run(['plugin', 'list', '--lacking', '--json'], { env })
     const named = lacking.stdout.split('\n').filter((line) => line.includes('"ytdlp"'))
     expect(named).toEqual([expect.stringContaining(`cannot start ${join(bin, 'yt-dlp')}: install it for all users"`)])
     expect((await doctor([], { env: { PATH: env.PATH } })).of('yt-dlp')).toMatchObject({ status: 'green' })
+    // Hooks find the next one along PATH.
+    const later = join(home.dataDir, 'later')
+    mkdirSync(later)
+    writeFileSync(join(later, 'yt-dlp'), '#!/bin/sh\necho 3.2.1\n', { mode: 0o755 })
+    const next = (await doctor([], { env: { ...env, PATH: `${bin}:${later}:${process.env['PATH']}` } })).of('yt-dlp')
+    expect(next).toMatchObject({ status: 'green', message: `3.2.1 (${join(later, 'yt-dlp')})` })
   })
 
   it('says what stands in the way of a data dir', async () => {
