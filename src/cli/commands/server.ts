@@ -68,7 +68,7 @@ export async function serverVerb(
       return child
     }
     const stack = verb.runner ? new Stack(home, startRunner, log) : undefined
-    const unlisten = heed(stop, stack)
+    heed(stop, stack)
     const ready = (link: string) => {
       const text = `the archive is at ${link} (it signs in one browser, once, within 5 minutes)`
       // Not into the log file: its readers must not be able to sign in.
@@ -78,7 +78,6 @@ export async function serverVerb(
     const work = async () =>
       await serve({ id, archive: open, settingsNow, log, listen, stack, stop: stop.signal, ready })
     const newer = await asProcess(home, 'server', async () => ({ pid: await work() }), id)
-    unlisten()
     if (newer.pid !== undefined) terminal.say(`a newer server (pid ${newer.pid}) has taken over`)
   } finally {
     await untilLate(open.close(), CLOSE_MS)
@@ -87,11 +86,14 @@ export async function serverVerb(
   }
 }
 
-/** The first signal ends everything in order, the second kills hooks, the third exits. @returns stops listening */
-function heed(stop: AbortController, stack: Stack | undefined): () => void {
+/**
+ * The first signal ends everything in order, the second kills hooks, the third exits. To the very end: a newer server
+ * may ask one to exit that is just doing so.
+ */
+function heed(stop: AbortController, stack: Stack | undefined): void {
   let count = 0
   let last = Number.NEGATIVE_INFINITY
-  return onStopSignals((signal) => {
+  onStopSignals((signal) => {
     const now = performance.now()
     if (now - last < SAME_PRESS_MS) return
     last = now

@@ -99,11 +99,12 @@ export class Hub {
 
   async #look(): Promise<void> {
     const before = this.#watch.identity
+    // Those that join while it looks are told by the next look: this one does not watch their rows.
+    const streams = [...this.#streams]
+    const fresh = new Map(this.#fresh)
     const changes = await this.#watch.look(this.#watched())
     const { identity } = this.#watch
-    // Also those that join while it looks: what they read from now on is not older.
-    const fresh = new Map(this.#fresh)
-    this.#fresh.clear()
+    for (const stream of fresh.keys()) this.#fresh.delete(stream)
     const isAnother = before !== '' && before !== identity
     const isBack = this.#isAway
     this.#isAway = false
@@ -115,8 +116,8 @@ export class Hub {
     if (topics === undefined) this.#past.forget()
     else if (topics.length > 0) this.#past.add(topics)
     const told = new Set(isPulse ? [...(topics ?? []), 'processes'] : topics)
-    for (const stream of this.#streams) {
-      if (isBack) stream.send('well', this.#id, 'the database is back')
+    if (isBack) for (const stream of this.#streams) stream.send('well', this.#id, 'the database is back')
+    for (const stream of streams) {
       const missed = fresh.has(stream) ? this.#past.since(fresh.get(stream)) : []
       const was = fresh.get(stream)?.identity
       if (isAnother || (was !== undefined && was !== identity))
