@@ -1,4 +1,4 @@
-import type { Machine, State } from './machine.ts'
+import { GraphError, type Machine, type State } from './machine.ts'
 import { joined, type Text, text } from './sql.ts'
 import { literal, quote, tableOf } from './table.ts'
 import { dueIn } from './transition-text.ts'
@@ -54,4 +54,47 @@ export function born<M extends Machine, X = never>(machine: M, birth: Birth<M, X
     ],
     ', ',
   )
+}
+
+export interface BirthEach<X> {
+  readonly as: string
+  /** The item of the statement that they are made of: `id`, `event`, and whatever `columns` reads, as `change`. */
+  readonly changes: string
+  /** Further items, and conditions: what follows `changes` in the select. */
+  readonly source: Text<X>
+  /** All columns but id and status, those included that the graph would set. */
+  readonly columns: Readonly<Record<string, Text<X>>>
+  readonly by: Text<X>
+  readonly returning?: Text<X>
+}
+
+/**
+ * Adds rows that have each moved along an edge out of the initial state already: so their history says, too. Only for
+ * rows that are held by others. Throws GraphError for any others.
+ */
+export function bornEach<X = never>(machine: Machine, birth: BirthEach<X>): (string | X)[] {
+  const { as, changes, source, columns, by, returning } = birth
+  const { initial, name, heldBy, history } = machine
+  if (!heldBy) throw new GraphError(machine, 'its rows have a schedule, and begin in one state')
+  const t = tableOf(machine)
+  const edges = Object.entries(machine.states[initial]!.on ?? {})
+    .filter(([, to]) => to !== initial)
+    .map(([event, to]) => `(${literal(event)}, ${literal(to)})`)
+  const insert = text<X>`${as} as (
+      insert into ${t.name} as work (${[t.id, t.status, ...Object.keys(columns).map(quote)].join(', ')})
+      select change.id, edge.to_status, ${joined<X>(Object.values(columns), ', ')}
+      from ${changes} as change join (values ${edges.join(', ')}) as edge (event, to_status) using (event) ${source}
+      returning work.${t.id} as id, work.${t.status} as to_status${
+        returning === undefined ? [] : text<X>`, ${returning}`
+      }
+    )`
+  if (!history) return insert
+  return [
+    ...insert,
+    ...text<X>`, ${as}_logged as (
+      insert into transition (model, row_id, from_status, to_status, event, process_id)
+      select ${literal(name)}, ${as}.id, ${literal(initial)}, ${as}.to_status, change.event, ${by}::uuid
+      from ${as} join ${changes} as change on change.id = ${as}.id
+    )`,
+  ]
 }

@@ -14,6 +14,8 @@ export interface BeforePage {
   readonly former: readonly string[]
   /** The folder of the latest other copy of its URL. */
   readonly earlier: string | null
+  /** It has no results, and there is no other node that might take it. */
+  readonly isNew: boolean
 }
 
 export type CrawlOfPage = Pick<CrawlRow, (typeof OF_CRAWL)[number]>
@@ -38,4 +40,7 @@ export const BEFORE_PAGE = `jsonb_build_object(
         where a.url_hash = taken.url_hash and s.id <> taken.id and s.status is not distinct from 'sealed'
           and s.outcome in ('archived', 'partial')
         order by a.number desc limit 1
-      )) as before`
+      ),
+      'isNew', not exists (select from archive_result where snapshot_id = taken.id)
+        and not exists (select from node where id <> (select data_dir_id from fence))
+      ) as before`

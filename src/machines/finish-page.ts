@@ -7,7 +7,7 @@ import { ClaimLost } from '../engine/queue.ts'
 import { archiveResultMachine } from './archive-result.ts'
 import { movedRows, NOBODY } from './moved.ts'
 import type { Owner, SnapshotClaim } from './queues.ts'
-import { moving, type ResultChange, requireWritten } from './results.ts'
+import { bearing, moving, type ResultChange, requireWritten } from './results.ts'
 
 /** A page as its index shows it. */
 export interface FinishedPage {
@@ -30,17 +30,22 @@ export const ALL_ENDED = `(
 /**
  * Writes the last changes of a page's results, and reads the resulting page. Inside a transaction the commit waits for
  * the disk, since nobody would repeat these writes. Throws ClaimLost.
+ * @param isNew the page has no results yet, and these are the ends of all: it begins with this statement, too
  */
 export async function finishPage(
   tx: Owner['home']['db'],
   owner: Owner,
   claim: SnapshotClaim,
   changes: readonly ResultChange[],
+  isNew = false,
 ): Promise<FinishedPage> {
-  const { rows } = await sql<ResultOfPage & { page_size: number; is_copied: boolean; now: Date; tags: string[] }>`
-    with ${moving(owner, claim, changes)}, changed as (
+  const written = isNew
+    ? sql`${bearing(owner, claim, changes)}, changed as (select id, result from born)`
+    : sql`${moving(owner, claim, changes)}, changed as (
       select id, result from moved union all select id, result from handed_over
-    ), there as (
+    )`
+  const { rows } = await sql<ResultOfPage & { page_size: number; is_copied: boolean; now: Date; tags: string[] }>`
+    with ${written}, there as (
       select (result).* from changed
       union all
       select r.* from archive_result r, mine

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Birth, born } from '../engine/born.ts'
+import { type Birth, type BirthEach, born, bornEach } from '../engine/born.ts'
 import type { Machine, State } from '../engine/machine.ts'
 import { type EachMove, type Move, moved, movedEach } from '../engine/moved.ts'
 import { woken } from '../engine/woken.ts'
@@ -21,6 +21,8 @@ export const movedRows = <M extends Machine, const S extends State<M>>(machine: 
 export const movedEachRow = (machine: Machine, move: EachMove<Part>): Part => woven(movedEach(machine, move))
 
 export const bornRows = <M extends Machine>(machine: M, birth: Birth<M, Part>): Part => woven(born(machine, birth))
+
+export const bornEachRow = (machine: Machine, birth: BirthEach<Part>): Part => woven(bornEach(machine, birth))
 
 export const wokenRows = <M extends Machine>(machine: M, how: Parameters<typeof woken<M, Part>>[1]): Part =>
   woven(woken(machine, how))

@@ -6,12 +6,14 @@ import { ClaimLost } from '../engine/queue.ts'
 import { archiveResultMachine } from './archive-result.ts'
 import { bornRows, movedRows } from './moved.ts'
 import { confirmSnapshot, type Owner, type SnapshotClaim } from './queues.ts'
-import { owned, type ResultRow } from './results.ts'
-import { snapshotMachine } from './snapshot.ts'
+import { beginning, owned, type ResultRow } from './results.ts'
 
-interface Hook {
+/** A hook whose result is begun. */
+export interface HookToRun {
   readonly plugin: string
   readonly name: string
+  /** The id that its first result is to have; a new one if that does not matter. */
+  readonly id?: string
 }
 
 /**
@@ -25,24 +27,13 @@ interface Hook {
 export async function prepareResults(
   owner: Owner,
   claim: SnapshotClaim,
-  hooks: readonly Hook[],
-  late: readonly Hook[] = [],
+  hooks: readonly HookToRun[],
+  late: readonly HookToRun[] = [],
   firstIn?: string,
 ): Promise<ResultRow[]> {
   const by = sql`${owner.processId}::uuid`
   const prepare = sql<ResultRow>`
-    with ${owned(owner, claim)}, ${movedRows(snapshotMachine, {
-      as: 'begun',
-      rows: sql`array(select id from mine)`,
-      from: ['queued'],
-      event: 'start',
-      token: sql`${claim.token}::uuid`,
-      set: { home_node: sql`${owner.home.dataDirId}::uuid` },
-      by,
-    })}, homed as (
-      update snapshot set home_node = ${owner.home.dataDirId}
-      where id = (select id from mine where status = 'started') and home_node is null
-    ), there as materialized (
+    with ${owned(owner, claim)}, ${beginning(owner, claim)}, there as materialized (
       select r.id, r.plugin, r.hook_name, r.status, r.output_str, r.attempt, r.retries,
              r.output_files <> '{}' as has_files, r.end_ts,
              r.status = 'started' and r.process_id is distinct from ${firstIn ?? null}::uuid as is_left
@@ -86,8 +77,8 @@ const leftBehind = (by: RawBuilder<unknown>) =>
 
 /** `fresh`: a row for each hook that has none, and another one for each that lapsed. */
 function freshResults(
-  hooks: readonly Hook[],
-  late: readonly Hook[],
+  hooks: readonly HookToRun[],
+  late: readonly HookToRun[],
   firstIn: string | undefined,
   by: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
@@ -108,7 +99,7 @@ function freshResults(
     when: 'runs',
     event: { name: 'start', by },
     source: sql`mine
-      cross join unnest(${all.map(() => uuidv7())}::uuid[], ${all.map(({ plugin }) => plugin)}::text[],
+      cross join unnest(${all.map(({ id }) => id ?? uuidv7())}::uuid[], ${all.map(({ plugin }) => plugin)}::text[],
         ${all.map(({ name }) => name)}::text[])
         with ordinality as hook (id, plugin, name, place)
       cross join lateral (
@@ -126,7 +117,11 @@ function freshResults(
  * Adds the results of hooks that turn out to apply while the page is worked on. Throws ClaimLost.
  * @param hooks those without a result
  */
-export async function addResults(owner: Owner, claim: SnapshotClaim, hooks: readonly Hook[]): Promise<ResultRow[]> {
+export async function addResults(
+  owner: Owner,
+  claim: SnapshotClaim,
+  hooks: readonly HookToRun[],
+): Promise<ResultRow[]> {
   const columns = sql`id, plugin, hook_name, status, output_str, attempt, retries, false as has_files, end_ts`
   const add = (again: boolean) => sql<ResultRow>`
     with ${owned(owner, claim)}, added as (

@@ -6,9 +6,10 @@ import type { PublishedFiles, ResultStatus } from '../db/tables.ts'
 import { type EventOf, finalStates, type LiveState, type State } from '../engine/machine.ts'
 import { ClaimLost } from '../engine/queue.ts'
 import { archiveResultMachine } from './archive-result.ts'
-import { movedEachRow, movedRows } from './moved.ts'
+import { bornEachRow, movedEachRow, movedRows } from './moved.ts'
 import { handingOver } from './outputs.ts'
 import { isOurs, type Owner, type SnapshotClaim } from './queues.ts'
+import { snapshotMachine } from './snapshot.ts'
 
 type Results = typeof archiveResultMachine
 
@@ -23,7 +24,7 @@ export interface ResultRow
 
 /** A change of a result. */
 export interface ResultChange {
-  readonly result: Pick<ResultRow, 'id' | 'plugin'>
+  readonly result: Pick<ResultRow, 'id' | 'plugin' | 'hook_name'>
   readonly event: EventOf<Results, 'queued'> | EventOf<Results, 'started'>
   /** The hook's process, or its host. */
   readonly processId?: string | undefined
@@ -47,12 +48,7 @@ export const owned = (owner: Owner, claim: SnapshotClaim) => sql`
  * only gets its new process. No two may be of one plugin.
  */
 export const moving = (owner: Owner, claim: SnapshotClaim, changes: readonly ResultChange[]) => sql`
-    ${owned(owner, claim)}, ended as materialized (
-      select * from jsonb_to_recordset(${JSON.stringify(asRows(changes))}::jsonb) as e (
-        id uuid, plugin text, event text, to_status text, process_id uuid, output text, json jsonb,
-        written jsonb, standing jsonb, began_s float8, ended_s float8
-      )
-    ), ${handingOver(claim.id)}, told as materialized (
+    ${owned(owner, claim)}, ${ended(changes)}, ${handingOver(claim.id)}, told as materialized (
       select * from ended join own using (id)
     ), ${movedEachRow(archiveResultMachine, {
       as: 'moved',
@@ -75,6 +71,60 @@ export const moving = (owner: Owner, claim: SnapshotClaim, changes: readonly Res
       },
       returning: 'work as result',
     })}`
+
+/**
+ * For a statement, instead of `moving`: begins a page that has no results, and adds those of all its hooks at their
+ * ends. `born` has them.
+ */
+export const bearing = (owner: Owner, claim: SnapshotClaim, ends: readonly ResultChange[]) => sql`
+    ${owned(owner, claim)}, ${beginning(owner, claim)}, ${ended(ends)}, ${bornEachRow(archiveResultMachine, {
+      as: 'born',
+      changes: 'ended',
+      source: sql`cross join mine cross join lateral (
+          select coalesce(jsonb_object_agg(key, value) filter (where key is not null), '{}') as files,
+            coalesce(sum((value ->> 'size')::bigint), 0) as size
+          from jsonb_each(coalesce(change.written, '{}') || coalesce(change.standing, '{}'))
+        ) own
+        where not exists (select from archive_result r where r.snapshot_id = mine.id)`,
+      by: sql`${owner.processId}::uuid`,
+      columns: {
+        snapshot_id: 'mine.id',
+        plugin: 'change.plugin',
+        hook_name: 'change.hook_name',
+        attempt: '1',
+        start_ts: 'coalesce(now() - make_interval(secs => change.began_s), now())',
+        end_ts: 'now() - make_interval(secs => change.ended_s)',
+        process_id: 'change.process_id',
+        output_str: 'change.output',
+        output_json: 'change.json',
+        output_files: 'own.files',
+        output_size: 'own.size',
+        node_id: sql`case when own.files <> '{}' then ${owner.home.dataDirId}::uuid end`,
+      },
+      returning: 'work as result',
+    })}`
+
+/** For a statement with `mine`: the page becomes `started`, and our node its home. */
+export const beginning = (owner: Owner, claim: SnapshotClaim) => sql`${movedRows(snapshotMachine, {
+  as: 'begun',
+  rows: sql`array(select id from mine)`,
+  from: ['queued'],
+  event: 'start',
+  token: sql`${claim.token}::uuid`,
+  set: { home_node: sql`${owner.home.dataDirId}::uuid` },
+  by: sql`${owner.processId}::uuid`,
+})}, homed as (
+      update snapshot set home_node = ${owner.home.dataDirId}
+      where id = (select id from mine where status = 'started') and home_node is null
+    )`
+
+/** `ended`: the changes, for a statement. */
+const ended = (changes: readonly ResultChange[]) => sql`ended as materialized (
+      select * from jsonb_to_recordset(${JSON.stringify(asRows(changes))}::jsonb) as e (
+        id uuid, plugin text, hook_name text, event text, to_status text, process_id uuid, output text, json jsonb,
+        written jsonb, standing jsonb, began_s float8, ended_s float8
+      )
+    )`
 
 /** Writes changes of one page's results, all or none. Throws ClaimLost. */
 export async function writeResults(
@@ -101,6 +151,9 @@ export function requireWritten(
   const lost = changes.find(({ result, event }) => written.get(result.id) !== targetOf(event))
   if (lost) throw new ClaimLost(`archive_result ${lost.result.id}: ${lost.event}`)
 }
+
+/** Whether this change is the end of an attempt. */
+export const isEnd = ({ event }: ResultChange): boolean => isFinal({ status: targetOf(event) })
 
 /** The target of an event of a result, from either state in which it is open. */
 const targetOf = (event: ResultChange['event']): State<Results> => archiveResultMachine.states.started.on[event]
@@ -138,8 +191,9 @@ export async function repeatResults(
 function asRows(changes: readonly ResultChange[]): object[] {
   const now = performance.now() // For all of them: it matters which of two ended first.
   const ago = (at: number | undefined) => (at === undefined ? undefined : (now - at) / 1000)
-  return changes.map(({ result: { id, plugin }, event, processId, output, json, published, began, ended }) => ({
-    ...{ id, plugin, event, to_status: targetOf(event), process_id: processId },
+  return changes.map(({ result, event, processId, output, json, published, began, ended }) => ({
+    ...{ id: result.id, plugin: result.plugin, hook_name: result.hook_name },
+    ...{ event, to_status: targetOf(event), process_id: processId },
     ...{ output: (output ?? '').toWellFormed(), json: json ?? null, ...published },
     ...{ began_s: ago(began), ended_s: ago(ended) ?? 0 },
   }))

@@ -232,7 +232,10 @@ select taken.*, jsonb_build_object(
     where a.url_hash = taken.url_hash and s.id <> taken.id and s.status is not distinct from 'sealed'
       and s.outcome in ('archived', 'partial')
     order by a.number desc limit 1
-  )) as before from taken, (select set_config('synchronous_commit',
+  ),
+  'isNew', not exists (select from archive_result where snapshot_id = taken.id)
+    and not exists (select from node where id <> (select data_dir_id from fence))
+  ) as before from taken, (select set_config('synchronous_commit',
     coalesce(current_setting('archivebox.synchronous_commit', true), current_setting('synchronous_commit')),
     true)) as relaxed;
 

@@ -38,18 +38,22 @@ export async function archiveSnapshot(
   if (isGivenUp && claim.attempts > MOST_ATTEMPTS + 1) return await sealByRows(context, queue, claim, GIVEN_UP)
   const own = await takePageHome(context.owner, claim)
   const { page, claimed } = await takeUp(context, sequence, own, crawl, tick, isGivenUp ? GIVEN_UP : undefined)
-  for (let state = claimed; ; ) {
-    state = after(state, { what: 'stop', stop: stopOf(context, tick.signal) })
-    const next = plan(state)
-    switch (next.do) {
-      case 'put off':
-      case 'release':
-      case 'leave':
-      case 'seal':
-        return await endRound(page, queue, state, next)
-      default:
-        state = await carryOut(page, state, next)
+  try {
+    for (let state = claimed; ; ) {
+      state = after(state, { what: 'stop', stop: stopOf(context, tick.signal) })
+      const next = plan(state)
+      switch (next.do) {
+        case 'put off':
+        case 'release':
+        case 'leave':
+        case 'seal':
+          return await endRound(page, queue, state, next)
+        default:
+          state = await carryOut(page, state, next)
+      }
     }
+  } finally {
+    page.results.close()
   }
 }
 

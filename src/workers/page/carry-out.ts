@@ -6,8 +6,7 @@ import { sizeText } from '../../base/words.ts'
 import { isCrawlFull } from '../../db/counts.ts'
 import { resultsOfPage } from '../../db/results.ts'
 import { isOfNow } from '../../hooks/hosted-ends.ts'
-import { addResults, prepareResults } from '../../machines/prepare-results.ts'
-import type { SnapshotClaim } from '../../machines/queues.ts'
+import { addResults } from '../../machines/prepare-results.ts'
 import { repeatResults } from '../../machines/results.ts'
 import { endWorkers } from '../supervise/reap.ts'
 import { after } from './after.ts'
@@ -81,13 +80,15 @@ async function ask({ context, claim, crawl, settings, tick }: PageInWork, state:
 }
 
 async function begin(page: PageInWork, state: PageState, firstIn: string | undefined): Promise<PageState> {
-  const { context, claim, tree, results, tick } = page
+  const { claim, tree, results } = page
   const hooksThat = (areLate: boolean) =>
     state.hooks.filter(({ at }) => (at === 'late') === areLate).map(({ hook }) => hook)
-  const rows = await prepareResults(context.owner, claim, hooksThat(false), hooksThat(true), firstIn)
-  for (const row of rows) if (row.status === 'started') results.knows(row, firstIn!)
-  tick.holds({ ...claim, state: 'started' } as SnapshotClaim<'started'>)
-  await failpoint('claim.results_prepared')
+  // Unless its claim is on disk, a server that dies would give the page to a second worker while this one works.
+  const isUnwritten = claim.row.before.isNew && claim.attempts === 1 && claim.isOnDisk && !tree.hasLeftovers
+  const rows =
+    isUnwritten && firstIn !== undefined
+      ? results.beginUnwritten(hooksThat(false), firstIn)
+      : await results.begin(hooksThat(false), hooksThat(true), firstIn)
   await page.services.look()
   const withFiles = rows.filter((row) => row.has_files).map(({ plugin }) => plugin)
   // A worker that died between the two renames of a publication has left the files under another name.

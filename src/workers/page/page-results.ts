@@ -1,33 +1,96 @@
 import { failpoint } from '../../base/failpoint.ts'
+import { uuidv7 } from '../../base/ids.ts'
+import { type HookToRun, prepareResults } from '../../machines/prepare-results.ts'
 import { confirmSnapshot, type Owner, type SnapshotClaim } from '../../machines/queues.ts'
-import { type ResultChange, type ResultRow, writeResults } from '../../machines/results.ts'
+import { isEnd, type ResultChange, type ResultRow, writeResults } from '../../machines/results.ts'
+
+/** How long a new page may be at work before its rows are written, in ms. */
+const UNWRITTEN_MS = 250
+
+/** The rows of a new page that are not written yet. */
+interface Unborn {
+  readonly count: number
+  readonly late: NodeJS.Timeout
+  readonly write: () => Promise<void>
+  writing?: Promise<void>
+}
 
 /**
  * Collects the results of one page, so that the ends of hooks are written with the next required write, in one
- * statement. If the worker dies first, the host's log tells most of them.
+ * statement. If the worker dies first, the host's log tells most of them. Of a new page that is done at once nothing is
+ * written before its end: its claim alone says who has it.
  */
 export class PageResults {
   readonly #owner: Owner
   readonly #claim: SnapshotClaim
+  readonly #onBegun: () => void
   #unwritten: ResultChange[] = []
   /** Whether unwritten changes would be lost with this worker. */
   #isUntold = false
   /** For each result, the process that runs it according to the database. */
   readonly #running = new Map<string, string>()
+  #unborn: Unborn | undefined
 
-  constructor(owner: Owner, claim: SnapshotClaim) {
+  /** @param onBegun called once the page is `started` */
+  constructor(owner: Owner, claim: SnapshotClaim, onBegun: () => void) {
     this.#owner = owner
     this.#claim = claim
+    this.#onBegun = onBegun
+  }
+
+  /**
+   * Begins the page.
+   * @param late hooks that get a result only when they have one that is tried again
+   * @param firstIn the process that is about to run the first hook
+   * @returns the current attempts of its hooks. Throws ClaimLost
+   */
+  async begin(
+    hooks: readonly HookToRun[],
+    late: readonly HookToRun[],
+    firstIn: string | undefined,
+  ): Promise<ResultRow[]> {
+    const rows = await prepareResults(this.#owner, this.#claim, hooks, late, firstIn)
+    for (const { id, status } of rows) if (status === 'started') this.#running.set(id, firstIn!)
+    this.#onBegun()
+    await failpoint('claim.results_prepared')
+    return rows
+  }
+
+  /** Begins a page that is new: its rows are written when one of them must be known, in a moment, or with its end. */
+  beginUnwritten(hooks: readonly HookToRun[], firstIn: string): ResultRow[] {
+    const rows = hooks.map(({ plugin, name }, place): ResultRow => {
+      const status = place === 0 ? 'started' : 'queued'
+      const none = { output_str: '', attempt: 1, retries: 0, has_files: false, end_ts: null }
+      return { id: uuidv7(), plugin, hook_name: name, status, ...none }
+    })
+    const withIds = rows.map(({ id, plugin, hook_name: name }) => ({ id, plugin, name }))
+    this.#unborn = {
+      count: rows.length,
+      late: setTimeout(() => void this.#written().catch(() => {}), UNWRITTEN_MS), // Whoever writes next is told why.
+      write: async () => void (await this.begin(withIds, [], firstIn)),
+    }
+    this.#running.set(rows[0]!.id, firstIn)
+    return rows
+  }
+
+  /** Has the rows of a new page written, if they are not yet. */
+  async #written(): Promise<void> {
+    const unborn = this.#unborn
+    if (!unborn) return
+    clearTimeout(unborn.late)
+    unborn.writing ??= unborn.write()
+    await unborn.writing
+    this.#unborn = undefined
+  }
+
+  /** Writes nothing more. */
+  close(): void {
+    clearTimeout(this.#unborn?.late)
   }
 
   /** Whether the database knows that this process works on the page. */
   isKnown(processId: string): boolean {
     return [...this.#running.values()].includes(processId)
-  }
-
-  /** Records that the database knows of this start. */
-  knows({ id }: Pick<ResultRow, 'id'>, processId: string): void {
-    this.#running.set(id, processId)
   }
 
   /**
@@ -48,14 +111,30 @@ export class PageResults {
 
   /** Writes the collected changes, and `start` if given. Throws ClaimLost. */
   async write(start?: { readonly result: ResultRow; readonly processId: string }): Promise<void> {
+    await this.#written()
     if (start) await this.add({ ...start, event: 'start' })
     if (this.#unwritten.length === 0) return
-    await this.writeWith((changes) => writeResults(this.#owner, this.#claim, changes))
+    await this.#writeWith((changes) => writeResults(this.#owner, this.#claim, changes))
     if (start) this.#running.set(start.result.id, start.processId)
   }
 
-  /** Passes the collected changes to `write`, which writes them together with something else. */
-  async writeWith<T>(write: (changes: readonly ResultChange[]) => Promise<T>): Promise<T> {
+  /**
+   * Passes the last changes of the page to `write`, which writes them together with something else.
+   * @param write is told whether they are the ends of all hooks of a new page, which it begins as well
+   */
+  async writeLastWith<T>(write: (changes: readonly ResultChange[], isNew: boolean) => Promise<T>): Promise<T> {
+    const unborn = this.#unborn
+    const isNew = unborn && !unborn.writing && this.#unwritten.filter(isEnd).length === unborn.count
+    if (isNew) clearTimeout(unborn.late)
+    else await this.#written()
+    const done = await this.#writeWith((changes) => write(changes, isNew === true))
+    if (!isNew) return done
+    this.#unborn = undefined
+    this.#onBegun()
+    return done
+  }
+
+  async #writeWith<T>(write: (changes: readonly ResultChange[]) => Promise<T>): Promise<T> {
     const changes = this.#unwritten
     const done = await write(changes)
     if (changes.length > 0) await failpoint('publish.results_written')

@@ -151,6 +151,17 @@ async function onePage(watch: (name: string, step: () => Promise<unknown>) => Pr
     await finishPage(db, worker, started!, [])
   })
   await watch('seal', () => queue.move(started!, 'seal', worker.processId, { title: 'A title' }, ALL_ENDED))
+  const quick = (await queue.next())!
+  await watch('one that is done at once', async () => {
+    const { processId } = worker
+    const ends = HOOKS.map(({ plugin, name }) => ({
+      ...({ result: { id: uuidv7(), plugin, hook_name: name }, event: 'succeed', processId } as const),
+      published: { written: { 'output.html': { size: 1, mimetype: 'text/html' } }, standing: {} },
+    }))
+    const { results } = await finishPage(db, worker, quick, ends, true)
+    expect(results.map(({ status }) => status)).toEqual(['succeeded', 'succeeded'])
+  })
+  await queue.move({ ...quick, state: 'started' } as SnapshotClaim<'started'>, 'seal', worker.processId, {}, ALL_ENDED)
   const other = await queue.next()
   await watch('release', () => queue.release(other!, 0))
 }

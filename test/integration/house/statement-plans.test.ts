@@ -549,7 +549,15 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   'machines/prepare-results.ts addResults': () => Promise.resolve(), // Above.
   'machines/results.ts repeatResults': () => Promise.resolve(), // Above.
-  'machines/finish-page.ts finishPage': () => Promise.resolve(), // Above.
+  'machines/finish-page.ts finishPage': async () => {
+    const queue = queues.snapshotQueue(owner(), worker, {})
+    const claim = (await queue.next())!
+    const result = { id: uuidv7(), plugin: 'html', hook_name: 'on_Snapshot__20_html' }
+    const published = { written: { 'a.html': { size: 1, mimetype: 'text/html' } }, standing: {} }
+    await finishPage(db, owner(), claim, [{ result, event: 'succeed', processId: worker, published }], true)
+    const started = { ...claim, state: 'started' } as typeof claim & { readonly state: 'started' }
+    await queue.move(started, 'seal', worker, { outcome: 'archived', cause: null, http_status: 200 })
+  },
   'machines/finish-page.ts skipOpenResults': () => skipOpenResults(db, other, 'why'),
   'machines/results.ts forgetStarted': () => hookResults.forgetStarted(owner(), other),
   'machines/commands.ts lockCrawls': () => commands.lockCrawls(db, sql`id = ${other}`),
