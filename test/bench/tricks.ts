@@ -29,6 +29,7 @@ const TRICKS: readonly Trick[] = [
   { what: 'claims that no disk waits for', undo: ['archivebox.synchronous_commit=off', 'archivebox.none=off'] },
   { what: 'freed memory goes back', undo: ['MALLOC_MMAP_THRESHOLD_:`8192`', 'MALLOC_MMAP_THRESHOLD_:`131072`'] },
   { what: 'up to four pages in a worker', undo: ['snapshot:4}', 'snapshot:2}'] },
+  { what: 'quick pages written once', undo: ['before.isNew', 'before.isNone'] },
   { what: 'a page more than cores', env: { MAX_SNAPSHOT_WORKERS: String(Math.max(2, availableParallelism())) } },
 ]
 

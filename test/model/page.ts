@@ -57,6 +57,8 @@ interface Worker {
   /** Ends that are not written yet, and whether they would be lost with it. */
   readonly unwritten: readonly Change[]
   readonly isUntold: boolean
+  /** The rows are not written yet, and will be at any moment, with the next required write, or with the end. */
+  readonly isUnborn: boolean
   /** The hooks that have acted on what a background hook has opened, since that began. */
   readonly acted: readonly string[]
   /** What is left of its step. */
@@ -123,7 +125,7 @@ function nextOf(page: Page, state: State): Happening<State>[] {
   const { worker, crashes, drains, world } = state
   if (world.status === 'sealed') return []
   if (!worker) {
-    const claimed = { page: page.claimed, unwritten: [], isUntold: false, acted: [], left: [] }
+    const claimed = { page: page.claimed, unwritten: [], isUntold: false, isUnborn: false, acted: [], left: [] }
     return [{ name: 'claim', to: { ...state, worker: claimed } }]
   }
   const isBetween = worker.left.length === 0
@@ -132,7 +134,10 @@ function nextOf(page: Page, state: State): Happening<State>[] {
   const done = act({ ...state, worker })
   const to = done.worker ? { ...done, worker: { ...done.worker, left } } : done
   const happenings: Happening<State>[] = [{ name, to }]
-  if (crashes > 0) happenings.push({ name: 'crash', fault: true, to: { world, drains, crashes: crashes - 1 } })
+  if (name === 'prepare' && isNew(world)) happenings.push({ name: 'prepare unwritten', to: unborn(to, true) })
+  if (worker.isUnborn) happenings.push({ name: 'born', to: unborn(state, false) })
+  const remains = worker.isUnborn ? { ...world, rows: [], status: 'queued' as const } : world
+  if (crashes > 0) happenings.push({ name: 'crash', fault: true, to: { world: remains, drains, crashes: crashes - 1 } })
   if (drains > 0 && isBetween && worker.page.stop.how === 'none') {
     const stop = { how: 'drain', isExplained: true } as const
     const draining = { ...worker, page: after(worker.page, { what: 'stop', stop }) }
@@ -140,6 +145,12 @@ function nextOf(page: Page, state: State): Happening<State>[] {
   }
   return happenings
 }
+
+const isNew = ({ status, rows, log, hasWorkTree }: World) =>
+  status === 'queued' && rows.length + log.length === 0 && !hasWorkTree
+
+const unborn = (state: State, isUnborn: boolean): State =>
+  state.worker ? { ...state, worker: { ...state.worker, isUnborn } } : state
 
 /** The effects of a step, in the order in which `carryOut` and `endRound` have them. */
 function effectsOf(page: Page, state: PageState, next: Next): Effect[] {
@@ -176,7 +187,8 @@ function effectsOf(page: Page, state: PageState, next: Next): Effect[] {
     case 'run job': {
       const row = [...next.hooks, ...(next.ahead ? [next.ahead] : [])]
       const runs = row.map((one): Effect => [`run ${one.hook.plugin}`, (here) => logged(ran(here, one), one)])
-      return [['start', (here) => startedIn(here, row[0]!)], ...runs, ...settling(page, row, next.ahead?.hook)]
+      const start: Effect = ['start', (here) => (here.worker.isUnborn ? here : startedIn(here, row[0]!))]
+      return [start, ...runs, ...settling(page, row, next.ahead?.hook)]
     }
     case 'run': {
       const { hook } = next.hook
@@ -239,7 +251,8 @@ const fresh = (hook: Hook, attempt: number, retries: number): ResultRow => ({
   ...{ status: 'queued', output_str: '', has_files: false, end_ts: null },
 })
 
-function lateAdded(here: Here, hooks: readonly Hook[]): Here {
+function lateAdded(before: Here, hooks: readonly Hook[]): Here {
+  const here = written(before)
   const added = hooks.filter(({ plugin }) => !here.world.rows.some((row) => row.plugin === plugin))
   const now = inWorld(here, { rows: [...here.world.rows, ...added.map((hook) => fresh(hook, 1, 0))] })
   return seen(now, { what: 'late added', rows: now.world.rows })
@@ -304,7 +317,7 @@ function written(here: Here): Here {
     const ended = FINAL.includes(status) ? BEGUN : null
     return { ...row, status, output_str: change.output, has_files: row.has_files || change.files, end_ts: ended }
   })
-  return { ...inWorld(here, { rows }), worker: { ...here.worker, unwritten: [], isUntold: false } }
+  return { ...inWorld(here, { rows }), worker: { ...here.worker, unwritten: [], isUntold: false, isUnborn: false } }
 }
 
 const isOld = ({ world }: State, row: ResultRow) =>

@@ -1,0 +1,124 @@
+// A new page that is done at once is written once, at its end: until then its claim alone says who has it.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Failpoint } from '../../../src/base/failpoint.ts'
+import { expectComplete, resultsOf } from '../../support/archive.ts'
+import { failpoints, fired } from '../../support/failpoints.ts'
+import { type TestHome, useHomes } from '../../support/homes.ts'
+import { expectOneAtATime } from '../../support/observer.ts'
+import { eventually } from '../../support/program.ts'
+import { useProxies } from '../../support/proxies.ts'
+import { pages, type Site, startSite } from '../../support/site.ts'
+
+const PAGES = 4
+const PLUGINS = 'headers,html,title,hashes'
+/** One page after the other: the claim of the second is on disk with the seal of the first. */
+const ONE = { MAX_SNAPSHOT_WORKERS: '1' }
+const homes = useHomes()
+const proxied = useProxies()
+let site: Site
+let answer: () => void
+
+beforeAll(async () => {
+  site = await startSite({
+    ...pages(PAGES),
+    '/waits': (_request, response) => {
+      answer = () => response.end('<title>At last</title>')
+    },
+  })
+})
+afterAll(() => site.close())
+
+async function queued(...more: string[]): Promise<{ home: TestHome; crawl: string }> {
+  const home = await homes.make()
+  const urls = Array.from({ length: PAGES }, (_, n) => `${site.url}/page-${n + 1}.html`)
+  return { home, crawl: await home.add('--plugins', PLUGINS, ...urls, ...more) }
+}
+
+async function expectAllArchived(home: TestHome, crawl: string, count = PAGES): Promise<void> {
+  expect(await expectComplete(home, crawl)).toHaveLength(count)
+  const results = await resultsOf(home, crawl)
+  expect(results).toHaveLength(count * PLUGINS.split(',').length)
+  expect(results.filter(({ status, attempt }) => status !== 'succeeded' || attempt !== 1)).toEqual([])
+  expectOneAtATime(home)
+}
+
+/** How often pages were begun before anything else was known of them. */
+const inAdvance = (home: TestHome) =>
+  home.value<number>("select count(*)::int from transition where model = 'archive_result' and event = 'start'")
+
+it('are written at their ends, with all that is told of others', async () => {
+  const { home, crawl } = await queued()
+  expect((await home.run(['run', '--exit-on-idle'], { env: ONE })).code).toBe(0)
+  await expectAllArchived(home, crawl)
+  const moves = await home.query<{ model: string; event: string; count: number }>(
+    "select model, event, count(*)::int from transition where model <> 'crawl' group by 1, 2 order by 1, 2",
+  )
+  expect(Object.fromEntries(moves.map(({ model, event, count }) => [`${model} ${event}`, count]))).toMatchObject({
+    ...{ 'snapshot start': PAGES, 'snapshot seal': PAGES, 'archive_result succeed': PAGES * 4 },
+  })
+  // A busy machine takes its time for some; the first one's claim is not on disk.
+  expect(await inAdvance(home)).toBeLessThan(PAGES)
+  const nobodys =
+    'select count(*)::int from archive_result where process_id is null or end_ts < start_ts or node_id is null'
+  expect(await home.value(nobodys)).toBe(0)
+  expect(await home.value('select count(*)::int from snapshot where home_node is null')).toBe(0)
+})
+
+it('are shown as in work when they are not done soon', async () => {
+  const { home, crawl } = await queued(`${site.url}/waits`)
+  const runner = home.start(['run', '--exit-on-idle'], { env: ONE })
+  const started = `select count(*)::int from archive_result r join snapshot s on s.id = r.snapshot_id
+    where s.url like '%/waits' and s.status = 'started' and r.status = 'started'`
+  await eventually(async () => (await home.value<number>(started)) === 1)
+  answer()
+  expect((await runner.finished()).code).toBe(0)
+  await expectAllArchived(home, crawl, PAGES + 1)
+})
+
+const STEPS: readonly Failpoint[] = [
+  'publish.files_renamed',
+  'publish.hook_settled',
+  'publish.results_written',
+  'publish.page_findings_added',
+  'publish.page_written',
+  'publish.page_sealed',
+]
+
+describe.concurrent('whose worker dies', () => {
+  it.each(STEPS)('at %s are archived all the same', async (step) => {
+    const { home, crawl } = await queued()
+    const { code, stderr } = await home.run(['run', '--exit-on-idle'], {
+      env: { ...ONE, ...failpoints(home, `${step}=kill9@2`) },
+    })
+    expect(code, stderr).toBe(0)
+    expect(fired(home).has(step)).toBe(true)
+    await expectAllArchived(home, crawl)
+  })
+})
+
+it('whose end was written and then lost, by a server that died, are done again', async () => {
+  const { home, crawl } = await queued()
+  const step = 'publish.page_findings_added'
+  const runner = home.start(['run', '--exit-on-idle'], { env: { ...ONE, ...failpoints(home, `${step}=stop@2`) } })
+  const worker = await eventually(() => fired(home).get(step))
+  const [page] = await home.query<{ id: string }>("select id from snapshot where status = 'started'")
+  await home.query('delete from archive_result where snapshot_id = $1', [page!.id])
+  await home.query("delete from transition where row_id = $1 or model = 'archive_result'", [page!.id])
+  await home.query("update snapshot set status = 'queued', home_node = null where id = $1", [page!.id])
+  process.kill(worker, 'SIGCONT')
+  const { code, stderr } = await runner.finished()
+  expect(code, stderr).toBe(0)
+  expect(stderr).toMatch(/claim lost: snapshot/)
+  await expectAllArchived(home, crawl)
+})
+
+it('whose end nobody hears of is written once', async () => {
+  const { home, crawl } = await queued()
+  const proxy = await proxied(home)
+  const cut = proxy.cutInsteadOfReplyTo(/born as \(/)
+  const { code, stderr } = await home.run(['run', '--exit-on-idle'], { env: { ...ONE, DATABASE_URL: proxy.url } })
+  expect(code, stderr).toBe(0)
+  await cut
+  expect(stderr).not.toMatch(/claim lost|died/)
+  await expectAllArchived(home, crawl)
+})
