@@ -18,7 +18,7 @@ export interface PageInWork {
   readonly snapshot_id: string
   readonly crawl_id: string
   readonly url: string
-  /** Since the page was begun. */
+  /** Since the page was begun, or claimed. */
   readonly seconds: number
   /** The hooks running on it, the last started first. */
   readonly hooks: readonly HookInWork[]
@@ -27,10 +27,12 @@ export interface PageInWork {
 /** The claimed pages of one crawl or of all, the first begun first. There are as many as lanes of workers. */
 export async function pagesInWork(db: Database, crawlId?: string): Promise<PageInWork[]> {
   const secondsSince = (since: RawBuilder<unknown>) => sql`greatest(0, extract(epoch from now() - ${since}))::float8`
+  // One that is not begun was only just claimed, which is its last change.
+  const begun = sql`case s.status when 'started' then s.status_changed_at else s.modified_at end`
   const query = sql<PageInWork>`
     with claimed as materialized (select * from snapshot where claimed_by is not null)
     select s.claimed_by as worker_id, s.id as snapshot_id, s.crawl_id, s.url,
-           ${secondsSince(sql`s.status_changed_at`)} as seconds,
+           ${secondsSince(begun)} as seconds,
            coalesce((
              select json_agg(json_build_object(
                'plugin', r.plugin, 'hook_name', r.hook_name, 'process_id', r.process_id,
@@ -38,7 +40,7 @@ export async function pagesInWork(db: Database, crawlId?: string): Promise<PageI
              ) order by r.start_ts desc, r.id desc)
              from archive_result r where r.snapshot_id = s.id and r.status = 'started'), '[]') as hooks
     from claimed s ${crawlId === undefined ? sql`` : sql`where s.crawl_id = ${crawlId}`}
-    order by s.status_changed_at, s.id`
+    order by ${begun}, s.id`
   const { rows } = await byIndex(db, (tx) => query.execute(tx))
   return rows
 }

@@ -75,8 +75,24 @@ it('are shown as in work when they are not done soon', async () => {
   await expectAllArchived(home, crawl, PAGES + 1)
 })
 
+it('count as in work from their claim', async () => {
+  const { home } = await queued()
+  const step = 'publish.files_published'
+  const runner = home.start(['run', '--exit-on-idle'], { env: { ...ONE, ...failpoints(home, `${step}=stop@2`) } })
+  const worker = await eventually(() => fired(home).get(step))
+  // They had waited for long.
+  await home.query("update snapshot set status_changed_at = now() - interval '1 day' where status = 'queued'")
+  const { stdout } = await home.run(['status', '--json'])
+  const { in_work: inWork } = JSON.parse(stdout) as { in_work: { seconds: number; hooks: unknown[] }[] }
+  expect(inWork).toEqual([expect.objectContaining({ hooks: [], url: `${site.url}/page-2.html` })])
+  expect(inWork[0]!.seconds).toBeLessThan(3_600)
+  process.kill(worker, 'SIGCONT')
+  expect((await runner.finished()).code).toBe(0)
+})
+
 const STEPS: readonly Failpoint[] = [
-  'publish.files_renamed',
+  'publish.hosted_hook_ended',
+  'publish.files_published',
   'publish.hook_settled',
   'publish.results_written',
   'publish.page_findings_added',
