@@ -1,5 +1,5 @@
 import type { ClaimOptions } from './claim-statements.ts'
-import type { AnyClaimed, Claimed, Held } from './claimed.ts'
+import type { AnyClaimed, Claimed, ClaimLost, Held } from './claimed.ts'
 import { GraphError, type LiveState, type Machine, type WorkState, workStates } from './machine.ts'
 import type { Ended, Failed, Outcome, PutBack } from './outcome.ts'
 import type { Sql } from './sql.ts'
@@ -21,6 +21,8 @@ export interface Context {
    * taken from that state.
    */
   holds(claim: Held & { readonly state: string }): void
+  /** Reports that the handler has found its claim lost, while it works: its signal aborts. */
+  lost(why: ClaimLost): void
   /**
    * Of an actor that waits for its handlers: how to claim its next row, for a handler that does so with the end of its
    * claim (`queue.moveAndClaim`) and answers `new Ended(claim)`. Undefined when no row is to be claimed.

@@ -78,6 +78,10 @@ export class Tick implements Context {
     this.claim = { ...this.claim, state }
   }
 
+  lost(why: ClaimLost): void {
+    this.stop(why)
+  }
+
   stop(reason: Error): void {
     this.stopped = reason
     this.#controller?.abort(reason)

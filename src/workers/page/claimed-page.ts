@@ -37,7 +37,10 @@ export async function takeUp(
   const { row } = claim
   const asked = await whatToRun(context, claim, crawl)
   const { hooks, settings, daemons, serving } = asked
-  const results = new PageResults(owner, claim, () => tick.holds({ ...claim, state: 'started' }))
+  const results = new PageResults(owner, claim, {
+    begun: () => tick.holds({ ...claim, state: 'started' }),
+    lost: (why) => tick.lost(why),
+  })
   const tree = new WorkTree(join(home.dataDir, row.output_dir), () => results.confirm(), containment.account)
   mkdirSync(tree.root, { recursive: true })
   const served = { home, id: crawl.id, workerId: context.parentId, unable: crawl.unable }

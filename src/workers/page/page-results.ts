@@ -1,11 +1,20 @@
 import { failpoint } from '../../base/failpoint.ts'
 import { uuidv7 } from '../../base/ids.ts'
+import { ClaimLost } from '../../engine/claimed.ts'
 import { type HookToRun, prepareResults } from '../../machines/prepare-results.ts'
 import { confirmSnapshot, type Owner, type SnapshotClaim } from '../../machines/queues.ts'
 import { isEnd, type ResultChange, type ResultRow, writeResults } from '../../machines/results.ts'
 
 /** How long a new page may be at work before its rows are written, in ms. */
-const UNWRITTEN_MS = 250
+export const UNWRITTEN_MS = 250
+
+/** What a page is told of its row. */
+interface Listener {
+  /** It is `started`. */
+  begun(): void
+  /** It is no longer ours, while nobody waits for a write. */
+  lost(why: ClaimLost): void
+}
 
 /** The rows of a new page that are not written yet. */
 interface Unborn {
@@ -23,7 +32,7 @@ interface Unborn {
 export class PageResults {
   readonly #owner: Owner
   readonly #claim: SnapshotClaim
-  readonly #onBegun: () => void
+  readonly #listener: Listener
   #unwritten: ResultChange[] = []
   /** Whether unwritten changes would be lost with this worker. */
   #isUntold = false
@@ -31,11 +40,10 @@ export class PageResults {
   readonly #running = new Map<string, string>()
   #unborn: Unborn | undefined
 
-  /** @param onBegun called once the page is `started` */
-  constructor(owner: Owner, claim: SnapshotClaim, onBegun: () => void) {
+  constructor(owner: Owner, claim: SnapshotClaim, listener: Listener) {
     this.#owner = owner
     this.#claim = claim
-    this.#onBegun = onBegun
+    this.#listener = listener
   }
 
   /**
@@ -51,7 +59,7 @@ export class PageResults {
   ): Promise<ResultRow[]> {
     const rows = await prepareResults(this.#owner, this.#claim, hooks, late, firstIn)
     for (const { id, status } of rows) if (status === 'started') this.#running.set(id, firstIn!)
-    this.#onBegun()
+    this.#listener.begun()
     await failpoint('claim.results_prepared')
     return rows
   }
@@ -66,7 +74,7 @@ export class PageResults {
     const withIds = rows.map(({ id, plugin, hook_name: name }) => ({ id, plugin, name }))
     this.#unborn = {
       count: rows.length,
-      late: setTimeout(() => void this.#written().catch(() => {}), UNWRITTEN_MS), // Whoever writes next is told why.
+      late: setTimeout(() => void this.#writtenLate(), UNWRITTEN_MS),
       write: async () => void (await this.begin(withIds, [], firstIn)),
     }
     this.#running.set(rows[0]!.id, firstIn)
@@ -81,6 +89,14 @@ export class PageResults {
     unborn.writing ??= unborn.write()
     await unborn.writing
     this.#unborn = undefined
+  }
+
+  async #writtenLate(): Promise<void> {
+    try {
+      await this.#written()
+    } catch (error) {
+      if (error instanceof ClaimLost) this.#listener.lost(error) // Of anything else the next write is told.
+    }
   }
 
   /** Writes nothing more. */
@@ -130,7 +146,7 @@ export class PageResults {
     const done = await this.#writeWith((changes) => write(changes, isNew === true))
     if (!isNew) return done
     this.#unborn = undefined
-    this.#onBegun()
+    this.#listener.begun()
     return done
   }
 

@@ -17,11 +17,17 @@ const homes = useHomes()
 const proxied = useProxies()
 let site: Site
 let answer: () => void
+/** How many requests for `/waits` are open. */
+let open = 0
 
 beforeAll(async () => {
   site = await startSite({
     ...pages(PAGES),
     '/waits': (_request, response) => {
+      open += 1
+      response.on('close', () => {
+        open -= 1
+      })
       answer = () => response.end('<title>At last</title>')
     },
   })
@@ -70,6 +76,26 @@ it('are shown as in work when they are not done soon', async () => {
   const started = `select count(*)::int from archive_result r join snapshot s on s.id = r.snapshot_id
     where s.url like '%/waits' and s.status = 'started' and r.status = 'started'`
   await eventually(async () => (await home.value<number>(started)) === 1)
+  answer()
+  expect((await runner.finished()).code).toBe(0)
+  await expectAllArchived(home, crawl, PAGES + 1)
+})
+
+it('are left soon when a person takes them away, whoever else notices', async () => {
+  const { home, crawl } = await queued(`${site.url}/waits`)
+  const runner = home.start(['run', '--exit-on-idle'], { env: ONE })
+  await eventually(() => open > 0)
+  const page = "url like '%/waits' returning id"
+  await home.query(`update snapshot set status = 'paused', retry_at = '9999-01-01', claim_token = null,
+    claimed_by = null, attempts = 0 where ${page}`)
+  const crawlWorker = await home.value<number>(
+    "select pid from process where worker_type = 'crawl' and ended_at is null",
+  )
+  process.kill(crawlWorker, 'SIGSTOP')
+  await eventually(() => open === 0, 10_000)
+  process.kill(crawlWorker, 'SIGCONT')
+  await home.query(`update snapshot set status = 'queued', retry_at = now() where ${page}`)
+  await eventually(() => open > 0)
   answer()
   expect((await runner.finished()).code).toBe(0)
   await expectAllArchived(home, crawl, PAGES + 1)
