@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { AppError, codeOf } from './errors.ts'
+import { removeLargeTree } from './remove-tree.ts'
 
 /** Where files wait to be removed; on the file system of the archive, so that one rename moves them there. */
 const FOLDER = 'archive/.deleted'
@@ -80,7 +80,7 @@ export class Removal {
   }
 
   async #forget(): Promise<void> {
-    await rm(join(this.#dataDir, FOLDER, this.name), { recursive: true, force: true })
+    await removeLargeTree(join(this.#dataDir, FOLDER, this.name))
     this.#removeEmpty(FOLDER)
   }
 

@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { codeOf } from '../base/errors.ts'
 import { innerLinks, type TreeEntry } from '../base/inner-links.ts'
 import { mimeOf } from '../base/mime.ts'
@@ -41,11 +41,19 @@ export interface CopiedTree {
   readonly folders: readonly string[]
 }
 
+/** Whoever made the tree has left us no rights to read this in it. */
+export class Unreadable extends Error {
+  readonly code = 'EACCES'
+  constructor(path: string) {
+    super(`${path} cannot be read: permission denied`)
+  }
+}
+
 /**
  * Copies the files of a tree, and the links that stay inside it, to a path where nothing exists. Sockets, devices and
  * links that point outside are left out. A copy shares no bytes with the original, except where the file system does
  * copy-on-write. If a process writes into the tree meanwhile, or replaces folders with links, nothing from outside gets
- * into the copy.
+ * into the copy. Throws Unreadable.
  * @param root a folder, not a link
  * @param from the tree, relative to it; nothing is copied when it is not a folder
  * @param uid the owner of the tree: another user's file with further names is left out, since it was linked in
@@ -58,10 +66,12 @@ export async function copyTree(root: string, from: string, to: string, uid?: num
   const top = folders.length > 0 ? join(realpathSync(root), from) : root
   for (const folder of folders) {
     mkdirSync(join(to, folder), { recursive: true })
+    let reading = folder
     await inFolder(join(top, folder), async (names, at) => {
       if (names.length > MAX_FILES) throw new Error(TOO_MANY) // Before any of them is copied.
       for (const name of names) {
         const path = folder ? `${folder}/${name}` : name
+        reading = path
         const stats = lstatSync(join(at, name), { bigint: true, throwIfNoEntry: false })
         if (!stats && name.includes('\ufffd')) throw new Error(`a file name that is not UTF-8: ${path}`)
         if (stats?.isDirectory()) {
@@ -81,6 +91,8 @@ export async function copyTree(root: string, from: string, to: string, uid?: num
         }
         if (marks.size > MAX_FILES) throw new Error(TOO_MANY)
       }
+    }).catch((error: unknown) => {
+      throw codeOf(error) === 'EACCES' ? new Unreadable(join(basename(from), reading)) : error
     })
   }
   const inner = innerLinks(entries)

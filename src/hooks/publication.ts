@@ -1,9 +1,10 @@
-import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Account } from '../base/account.ts'
 import { elapsed } from '../base/elapsed.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { flush } from '../base/flush.ts'
+import { removeTree } from '../base/remove-tree.ts'
 import { CONFIRMED_MS } from '../db/heartbeats.ts'
 import { type CopiedTree, copyTree } from './copy-tree.ts'
 import { takeListed } from './hand-over.ts'
@@ -75,7 +76,7 @@ async function putInPlace(page: PublishedPage, asides: ReadonlyMap<string, Aside
   }
   // Before an earlier version goes. Otherwise a flush at the end of the page does: lost work is repeated until then.
   if (olds.length > 0) await flush([root])
-  for (const old of olds) rmSync(old, { recursive: true, force: true })
+  for (const old of olds) removeTree(old)
 }
 
 /**
@@ -94,7 +95,7 @@ function confirming({ confirm }: PublishedPage, asides: readonly Aside[]): () =>
       // Twice, when the answer has come late.
       for (let times = 0; times < 2 && elapsed() >= until; times += 1) await ask()
     } catch (error) {
-      for (const { dir } of asides) rmSync(dir, { recursive: true, force: true })
+      for (const { dir } of asides) removeTree(dir)
       throw error
     }
   }
@@ -109,13 +110,13 @@ function asItIs({ root }: PublishedPage, plugin: string): Aside | undefined {
 
 async function copyAside({ root, account }: PublishedPage, plugin: string): Promise<Aside> {
   const dir = join(root, `.publish-${plugin}`)
-  if (existsSync(dir)) rmSync(dir, { recursive: true, force: true })
+  if (existsSync(dir)) removeTree(dir)
   try {
     const copied = await copyTree(root, `.work/${plugin}`, dir, account?.uid)
-    if (copied.files.size === 0) rmSync(dir, { recursive: true, force: true })
+    if (copied.files.size === 0) removeTree(dir)
     return { ...copied, dir }
   } catch (error) {
-    rmSync(dir, { recursive: true, force: true })
+    removeTree(dir)
     throw error
   }
 }
@@ -130,10 +131,10 @@ function pathsIn({ dir, files, folders }: Aside): string[] {
 export async function reconcilePublications(root: string): Promise<void> {
   for (const name of existsSync(root) ? readdirSync(root) : []) {
     const path = join(root, name)
-    if (name.startsWith('.publish-')) rmSync(path, { recursive: true, force: true })
+    if (name.startsWith('.publish-')) removeTree(path)
     if (!name.startsWith('.replaced-')) continue
     const original = join(root, name.slice('.replaced-'.length))
-    if (existsSync(original)) rmSync(path, { recursive: true, force: true })
+    if (existsSync(original)) removeTree(path)
     else {
       renameSync(path, original)
       await failpoint('publish.replaced_undone')

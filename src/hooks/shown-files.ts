@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { withRights } from '../base/remove-tree.ts'
 import type { OutputFile, PublishedFiles } from '../db/tables.ts'
 import { type CopiedTree, copyEntry, copyTree, isFolder, markOf } from './copy-tree.ts'
 import { freeze, giveNew, handOver } from './hand-over.ts'
@@ -45,7 +46,7 @@ export class ShownFiles {
       const seen = join(dir, path)
       for (const folder of foldersOf(path)) if (!isFolder(join(dir, folder))) rmSync(join(dir, folder), { force: true })
       if (markOf(seen) === mark || markOf(published) === undefined) continue
-      rmSync(seen, { recursive: true, force: true })
+      withRights(dir, () => rmSync(seen, { recursive: true, force: true }))
       await copyEntry(published, seen)
       giveNew(seen, account) // Before its mark, which a change of owner changes.
       marks.set(path, markOf(seen)!)

@@ -4,7 +4,7 @@ import type { Account } from '../base/account.ts'
 import { codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { flush } from '../base/flush.ts'
-import { removeAtOnce } from '../base/remove-at-once.ts'
+import { removeAtOnce, removeTree, withRights } from '../base/remove-tree.ts'
 import type { OutputFile, PublishedFiles } from '../db/tables.ts'
 import { isFolder, listTree } from './copy-tree.ts'
 import { freeze, giveNew, takeBack } from './hand-over.ts'
@@ -87,7 +87,7 @@ export class WorkTree {
     const isOutput = (name: string) => !name.startsWith('.') && !name.endsWith('.log')
     return [this.work, this.root].some((place) => {
       const folder = join(place, plugin)
-      return isFolder(folder) && readdirSync(folder).some(isOutput)
+      return isFolder(folder) && withRights(folder, () => readdirSync(folder)).some(isOutput)
     })
   }
 
@@ -174,11 +174,11 @@ export class WorkTree {
    */
   async setAside(plugin: string, attempt: string): Promise<void> {
     const from = join(this.work, plugin)
-    if (!isFolder(from) || readdirSync(from).length === 0) return
+    if (!isFolder(from) || withRights(from, () => readdirSync(from)).length === 0) return
     const to = join(this.root, '.attempts', attempt)
     mkdirSync(dirname(to), { recursive: true })
-    rmSync(to, { recursive: true, force: true })
-    renameSync(from, to)
+    removeTree(to)
+    withRights(from, () => renameSync(from, to))
     takeBack(to)
     await failpoint('publish.failed_set_aside')
     await this.#shown.show(plugin)
@@ -188,7 +188,7 @@ export class WorkTree {
   /** Deletes files of a plugin's hooks that they have not published. */
   async discard(plugin: string): Promise<void> {
     freeze(join(this.work, plugin))
-    rmSync(join(this.work, plugin), { recursive: true, force: true })
+    removeTree(join(this.work, plugin))
     await this.#shown.show(plugin)
     this.dirFor(plugin)
   }
@@ -198,7 +198,7 @@ export class WorkTree {
     if (!this.isPublished(plugin)) return
     await this.#page.confirm()
     freeze(join(this.work, plugin))
-    for (const place of [this.root, this.work]) rmSync(join(place, plugin), { recursive: true, force: true })
+    for (const place of [this.root, this.work]) removeTree(join(place, plugin))
     this.#shown.forget([plugin])
     this.#published.delete(plugin)
   }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { isUuid } from '../../base/ids.ts'
+import { removeLargeTree } from '../../base/remove-tree.ts'
 import type { Home } from '../../db/home.ts'
 import { pagesAway } from '../../db/recorded-files.ts'
 import { transact } from '../../db/retry.ts'
@@ -19,7 +19,7 @@ export async function removeLeft(home: Home, path: string): Promise<boolean> {
   return await transact(home.db, async (db) => {
     const [page] = await pagesAway({ ...home, db }, [id], 'locked')
     if (!page?.is_archived) return false
-    await rm(folder, { recursive: true, force: true })
+    await removeLargeTree(folder)
     return true
   })
 }

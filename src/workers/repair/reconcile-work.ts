@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { removeLargeTree } from '../../base/remove-tree.ts'
 import { type CancelledPage, cancelledPages, lookAgainLater } from '../../db/cancelled-pages.ts'
 import type { Home } from '../../db/home.ts'
 import { isThere } from '../../db/is-there.ts'
@@ -35,7 +35,7 @@ export async function reconcileDeleted(
   table: 'crawl' | 'snapshot',
   row: { readonly id: string; readonly output_dir: string },
 ): Promise<void> {
-  if (!(await isThere(db, table, row.id))) await rm(join(dataDir, row.output_dir), { recursive: true, force: true })
+  if (!(await isThere(db, table, row.id))) await removeLargeTree(join(dataDir, row.output_dir))
 }
 
 /**

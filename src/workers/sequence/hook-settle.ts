@@ -5,6 +5,7 @@ import { isFull } from '../../base/disk-space.ts'
 import { isMachineTrouble, messageOf } from '../../base/errors.ts'
 import type { PublishedFiles } from '../../db/tables.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
+import { Unreadable } from '../../hooks/copy-tree.ts'
 import type { Hook } from '../../hooks/discover.ts'
 import type { Exit, HookLogs } from '../../hooks/launch.ts'
 import { clean, type HookRecords, type Printed, recordsOf } from '../../hooks/records.ts'
@@ -117,7 +118,8 @@ async function hookVerdict(
 function withFiles(verdict: HookVerdict, published: PublishedFiles | Error): HookVerdict {
   if (published instanceof Error) {
     // It is not the fault of the files: the page waits for disk space, the machine or the database, or was taken away.
-    if (isMachineTrouble(published) || isDatabaseAway(published)) throw published
+    const isItsOwn = published instanceof Unreadable // The hook made it so.
+    if (!isItsOwn && (isMachineTrouble(published) || isDatabaseAway(published))) throw published
     return {
       event: 'fail',
       output: `cannot publish its files: ${messageOf(published)}`,
