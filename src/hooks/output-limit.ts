@@ -19,16 +19,19 @@ export interface OutputLimit {
 export function limitOutput(files: readonly string[], kill: () => Promise<unknown>): OutputLimit {
   let killed: Promise<string> | undefined
   const look = () => {
-    const flooded = files.filter((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MAX_BYTES)
+    const flooded = files.filter((file) => sizeOf(file) > MAX_BYTES)
     if (flooded.length === 0) return
     clearInterval(timer)
-    killed = kill().then(
-      () => {
-        for (const file of flooded) truncateSync(file, MAX_BYTES)
-        return `killed: it printed more than ${MAX_BYTES / 1024 / 1024} MiB`
-      },
-      (error: unknown) => `it printed too much, and cannot be killed: ${messageOf(error)}`,
-    )
+    killed = endFlood(flooded)
+  }
+  const endFlood = async (flooded: readonly string[]) => {
+    try {
+      await kill()
+      for (const file of flooded) truncateSync(file, MAX_BYTES)
+      return `killed: it printed more than ${MAX_BYTES / 1024 / 1024} MiB`
+    } catch (error) {
+      return `it printed too much, and cannot be killed, or its output cannot be cut: ${messageOf(error)}`
+    }
   }
   const timer = setInterval(look, LOOK_MS)
   return {
@@ -37,5 +40,14 @@ export function limitOutput(files: readonly string[], kill: () => Promise<unknow
       clearInterval(timer)
       return await killed
     },
+  }
+}
+
+/** What cannot be looked at counts as empty: an error in a timer would end the worker, with all its pages. */
+function sizeOf(file: string): number {
+  try {
+    return statSync(file).size
+  } catch {
+    return 0
   }
 }
