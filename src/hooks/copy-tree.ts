@@ -17,6 +17,7 @@ import {
 } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { codeOf } from '../base/errors.ts'
 import { innerLinks, type TreeEntry } from '../base/inner-links.ts'
 import { mimeOf } from '../base/mime.ts'
@@ -30,6 +31,8 @@ const TOO_MANY = `more than ${MAX_FILES} output files`
  * reading and writing is cheaper.
  */
 const LARGE_BYTES = 1024 * 1024
+/** Between small files, leases get a turn when this much time has passed. */
+const TURN_MS = 20
 const { COPYFILE_EXCL, COPYFILE_FICLONE, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
 
 export interface CopiedTree {
@@ -64,6 +67,7 @@ export async function copyTree(root: string, from: string, to: string, uid?: num
   const entries = new Map<string, TreeEntry>()
   const folders = isFolder(join(root, from)) ? [''] : []
   const top = folders.length > 0 ? join(realpathSync(root), from) : root
+  let turnedAt = performance.now()
   for (const folder of folders) {
     mkdirSync(join(to, folder), { recursive: true })
     let reading = folder
@@ -72,6 +76,10 @@ export async function copyTree(root: string, from: string, to: string, uid?: num
       for (const name of names) {
         const path = folder ? `${folder}/${name}` : name
         reading = path
+        if (performance.now() - turnedAt > TURN_MS) {
+          await turn()
+          turnedAt = performance.now()
+        }
         const stats = lstatSync(join(at, name), { bigint: true, throwIfNoEntry: false })
         if (!stats && name.includes('\ufffd')) throw new Error(`a file name that is not UTF-8: ${path}`)
         if (stats?.isDirectory()) {

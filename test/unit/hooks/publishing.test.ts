@@ -20,6 +20,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { flush } from '../../../src/base/flush.ts'
+import { copyTree } from '../../../src/hooks/copy-tree.ts'
 import { WorkTree } from '../../../src/hooks/work-tree.ts'
 import { made, names, publish, published, reopen, root, tree, useWorkTree } from '../../support/work-trees.ts'
 
@@ -68,6 +69,17 @@ describe('publishing', () => {
     made('html', 'output.html', 'second')
     await expect(publish('html')).rejects.toThrow('not ours')
     expect(published('html/output.html')).toBe('first')
+  })
+
+  it('lets the leases of other pages be renewed between small files', async () => {
+    for (let index = 0; index < 3_000; index += 1) made('html', String(index), 'x')
+    let turns = 0
+    const lease = setInterval(() => {
+      turns += 1
+    }, 1)
+    await copyTree(root, '.work/html', join(root, '.publish-html'))
+    clearInterval(lease)
+    expect(turns).toBeGreaterThan(0)
   })
 
   it('of nothing leaves no folder', async () => {
