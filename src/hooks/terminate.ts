@@ -1,3 +1,4 @@
+import { setImmediate as poll } from 'node:timers/promises'
 import { sleep } from '../base/abort.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
@@ -74,7 +75,9 @@ const nameOf = ({ hook, url }: RunningHook) => `${hook.name} on ${url}`
 /** The exit, if it comes within `ms` and before `force`. */
 export async function exitWithin(running: RunningHook, ms: number, force: AbortSignal): Promise<Exit | undefined> {
   const over = new AbortController()
-  const limit = sleep(Math.min(ms, 2 ** 31 - 1), AbortSignal.any([force, over.signal])).then(() => undefined)
+  const limit = sleep(Math.min(ms, 2 ** 31 - 1), AbortSignal.any([force, over.signal]))
+    .then(() => poll()) // After a standstill it may have exited long ago, but timers come before exits.
+    .then(() => undefined)
   try {
     return await Promise.race([running.exited, limit])
   } finally {

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { stat } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { uuidv7 } from '../../../src/base/ids.ts'
 import { Log } from '../../../src/base/log.ts'
 import type { RunningHook } from '../../../src/hooks/launch.ts'
-import { type BackgroundEnd, terminateHooks } from '../../../src/hooks/terminate.ts'
+import { type BackgroundEnd, exitWithin, terminateHooks } from '../../../src/hooks/terminate.ts'
 import { CannotEnd } from '../../../src/processes/cannot-end.ts'
 import { MARKER } from '../../../src/processes/marks.ts'
 import { noFreezer, whileFrozen } from '../../support/frozen.ts'
@@ -35,4 +36,13 @@ it.skipIf(noFreezer)(`one that cannot be ended costs nobody its end ${noFreezer 
     ])
   })
   await stuck.exited
+})
+
+it('one that exits in time while we stand still is not late', async () => {
+  const child = spawn('sleep', ['0.1'], { stdio: 'ignore' })
+  const running = { exited: once(child, 'exit') } as unknown as RunningHook
+  const exit = exitWithin(running, 200, new AbortController().signal)
+  await stat('/') // After this, timers come before exits.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+  expect(await exit).toEqual([0, null])
 })
