@@ -53,6 +53,7 @@ export class WarmProcess {
   readonly id: string
   readonly #child: ChildProcess
   readonly #started: Started
+  #isEnding = false
   #rssBytes = 0
   #jobs = 0
 
@@ -96,7 +97,8 @@ export class WarmProcess {
 
   /** Whether it can take another job. */
   get usable(): boolean {
-    return !this.#hasExited && this.#child.connected && this.#rssBytes < MAX_RSS_BYTES && this.#jobs < MAX_JOBS
+    const isThere = !this.#isEnding && !this.#hasExited && this.#child.connected
+    return isThere && this.#rssBytes < MAX_RSS_BYTES && this.#jobs < MAX_JOBS
   }
 
   /**
@@ -190,6 +192,7 @@ export class WarmProcess {
   }
 
   async kill(): Promise<void> {
+    this.#isEnding = true // If it cannot be killed, its answer would be mistaken for the next job's.
     const survivors = await killFamily(this.#started.family)
     await failpoint('shutdown.host_killed')
     if (survivors.some(({ pid }) => pid === this.#child.pid)) throw new CannotEnd(survivors)

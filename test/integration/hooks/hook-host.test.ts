@@ -12,10 +12,13 @@ import { insertStarting } from '../../../src/db/processes.ts'
 import type { HostedRun } from '../../../src/hooks/hosted-ends.ts'
 import type { HookScope } from '../../../src/hooks/launch.ts'
 import { WarmProcess } from '../../../src/hooks/warm-process.ts'
+import { killFamily } from '../../../src/processes/family.ts'
 import { currentMachine } from '../../../src/processes/machine.ts'
 import { bootId } from '../../../src/processes/proc.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
 import { pidsOf } from '../../support/observer.ts'
+
+vi.mock('../../../src/processes/family.ts', { spy: true })
 
 const homes = useHomes()
 /** Begins, and never ends. */
@@ -145,6 +148,14 @@ describe('a row of hooks', () => {
     const last = ends.next()
     force.abort()
     expect((await last).done).toBe(true)
+    expect(host.usable, 'the next page would get the answer to this one').toBe(false)
+  })
+
+  it('that is given up while its host cannot be killed: the host takes no further one', async () => {
+    const { first } = await begin([endless('only', 60_000)])
+    vi.mocked(killFamily).mockRejectedValueOnce(new Error('EMFILE: too many open files'))
+    force.abort()
+    await expect(first).rejects.toThrow('EMFILE')
     expect(host.usable, 'the next page would get the answer to this one').toBe(false)
   })
 
