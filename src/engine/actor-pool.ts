@@ -1,8 +1,8 @@
 import { Bell } from '../base/abort.ts'
 import { Stop } from '../base/stop.ts'
-import type { FromActor } from './actor-messages.ts'
+import type { FromActor, ToActor } from './actor-messages.ts'
 import type { ActorPoolOptions } from './actor-pool-options.ts'
-import { ActorSlot, type Exit, startActor } from './actor-slot.ts'
+import { type ActorBody, ActorSlot, type Exit, startActor } from './actor-slot.ts'
 import { asError } from './as-error.ts'
 import { CrashPause } from './crash-pause.ts'
 import type { Machine } from './machine.ts'
@@ -14,6 +14,9 @@ import { Roster } from './roster.ts'
 import { SlotAllocator } from './slot-allocator.ts'
 import { actorsToSpawn, MAX_CONCURRENT_ACTORS } from './spawn-policy.ts'
 import { Standstill } from './standstill.ts'
+
+/** Tells an actor to exit after its current work, because there are too many. */
+const LEAVE: ToActor = { type: 'drain', capMs: null, isExplained: true }
 
 /**
  * The actors of one kind below one supervisor. The pool starts a few at a time while rows wait, wakes, drains and reaps
@@ -30,6 +33,7 @@ export class ActorPool {
   readonly #bell: Bell
   readonly #pause = new CrashPause()
   #max: number
+  #starting = 0
   #onSmall: (() => void) | undefined
   /** How often a row made progress; rows that were released unchanged do not count. */
   changes = 0
@@ -53,9 +57,9 @@ export class ActorPool {
     return [...this.#roster.there]
   }
 
-  /** Actors that run or are not yet reaped. */
+  /** Actors that are being started, run, or are not yet reaped. */
   get size(): number {
-    return this.#roster.size
+    return this.#starting + this.#roster.size
   }
 
   get busy(): number {
@@ -91,7 +95,8 @@ export class ActorPool {
     const idle = this.wake()
     const missing = due - idle - this.#roster.in('starting').length
     const count = this.#pause.isOver ? Math.min(missing, actorsToSpawn(due, this.size, this.#max)) : 0
-    for (let started = 0; started < count && !this.#stop.drain.aborted; started += 1) await this.#start()
+    const mayStart = () => this.size < this.#max && !this.#stop.drain.aborted
+    for (let started = 0; started < count && mayStart(); started += 1) await this.#start()
   }
 
   /**
@@ -101,8 +106,7 @@ export class ActorPool {
     this.#max = max
     this.#onSmall = onSmall
     const idleFirst = [...this.#roster.there].sort((a, b) => Number(b.state === 'idle') - Number(a.state === 'idle'))
-    for (const { body } of idleFirst.slice(0, Math.max(0, this.size - max)))
-      body.send({ type: 'drain', capMs: null, isExplained: true })
+    for (const { body } of idleFirst.slice(0, Math.max(0, this.#roster.size - max))) body.send(LEAVE)
     this.#sayWhenSmall()
   }
 
@@ -154,16 +158,31 @@ export class ActorPool {
   }
 
   async #start(): Promise<void> {
+    const { actors } = this.#options
+    this.#starting += 1
+    const body = await this.#launch().finally(() => {
+      this.#starting -= 1
+      this.#sayWhenSmall()
+    })
+    if (!body) return
+    if (this.#roster.size > this.#max) body.send(LEAVE) // The limit was lowered meanwhile.
+    if (actors.mode === 'custom') await actors.started?.(body)
+  }
+
+  async #launch(): Promise<ActorBody | undefined> {
     this.used = true
     const { actors, launch = {} } = this.#options
     const body = await startActor(actors, launch)
-    if (!body) return this.#pauseAfter('idle')
+    if (!body) {
+      this.#pauseAfter('idle')
+      return undefined
+    }
     const slot = new ActorSlot(body)
     this.#roster.there.add(slot)
     this.#divide()
     body.listen((message) => this.#hear(slot, message))
     void body.gone.then((exit) => this.#ended(slot, exit))
-    if (actors.mode === 'custom') await actors.started?.(body)
+    return body
   }
 
   #pauseAfter(how: 'atWork' | 'idle'): void {
