@@ -212,7 +212,7 @@ export const isFinal = <Row extends Pick<ResultRow, 'status'>>(
 ): row is Row & { readonly status: FinalStatus } =>
   (finalStates(archiveResultMachine) as readonly string[]).includes(row.status)
 
-/** After a lost claim, once our hooks on the snapshot have ended: queues the results that our processes had started. */
+/** After a failure, once our hooks on the snapshot have ended: queues the results that our processes had started. */
 export async function forgetStarted(owner: Owner, snapshotId: string): Promise<void> {
   const forget = sql`
     with ${movedRows(archiveResultMachine, {

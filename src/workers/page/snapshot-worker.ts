@@ -1,9 +1,11 @@
 import { lacksSpace } from '../../base/disk-space.ts'
+import { messageOf } from '../../base/errors.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import { ClaimLost } from '../../engine/claimed.ts'
 import { RELEASED } from '../../engine/outcome.ts'
-import { snapshotQueue } from '../../machines/queues.ts'
+import { type SnapshotClaim, snapshotQueue } from '../../machines/queues.ts'
 import { forgetStarted } from '../../machines/results.ts'
+import { CannotEnd } from '../../processes/cannot-end.ts'
 import { reconcileWork } from '../repair/reconcile-work.ts'
 import { HookSequence } from '../sequence/hook-sequence.ts'
 import { workerActor } from '../supervise/worker-actor.ts'
@@ -15,7 +17,7 @@ const APART_MS = 1_000
 
 /** A lane of the SnapshotWorker: claims snapshots of the crawls that its CrawlWorker owns, one after another. */
 export async function snapshotWorker(context: WorkerProcessContext): Promise<void> {
-  const { owner, settings, company, closing, stop } = context
+  const { owner, settings, company, closing, stop, log } = context
   let entered: string | undefined
   const endWhenFree = () => {
     if (closing.signal.aborted && entered === undefined) stop.requestDrain(Number.POSITIVE_INFINITY, true)
@@ -26,6 +28,13 @@ export async function snapshotWorker(context: WorkerProcessContext): Promise<voi
     if (entered !== undefined) company.leave(entered)
     entered = undefined
     endWhenFree()
+  }
+  const tidyUp = async (claim: SnapshotClaim, error: unknown) => {
+    // Our host lives on: by a result that is `started` in it, the page's next owner would take us for a former worker.
+    await forgetStarted(owner, claim.id)
+    if (!(error instanceof ClaimLost)) return
+    await failpoint('claim.lost_results_forgotten')
+    await reconcileWork(owner.home, claim.row)
   }
   const sequence = new HookSequence(context, owner.home.dataDir)
   const queue = snapshotQueue(owner, context.parentId, context.scope)
@@ -52,11 +61,13 @@ export async function snapshotWorker(context: WorkerProcessContext): Promise<voi
     },
     onTickException: async (claim, error) => {
       await Array.fromAsync(sequence.background.end(AbortSignal.abort()))
-      if (error instanceof ClaimLost) {
-        await forgetStarted(owner, claim.id)
-        await failpoint('claim.lost_results_forgotten')
-        await reconcileWork(owner.home, claim.row)
-      }
+      // What could not be ended is found by its result; a page that was kept apart is another lane's.
+      if (entered !== undefined && !(error instanceof CannotEnd))
+        await tidyUp(claim, error).catch((why: unknown) =>
+          log[stop.force.aborted ? 'debug' : 'warn'](
+            `snapshot ${claim.id}: its next owner tidies up: ${messageOf(why)}`,
+          ),
+        )
       leave()
     },
     onShutdown: async () => {

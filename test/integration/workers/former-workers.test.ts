@@ -2,7 +2,10 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { uuidv7 } from '../../../src/base/ids.ts'
 import { snapshotQueue } from '../../../src/machines/queues.ts'
 import { endFormerWorkers } from '../../../src/workers/supervise/reap.ts'
+import { failpoints } from '../../support/failpoints.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
+import { sealedCrawl } from '../../support/observer.ts'
+import { holdingPlugin } from '../../support/plugins.ts'
 import { isThere } from '../../support/processes.ts'
 import { eventually } from '../../support/program.ts'
 import { queuedPages } from '../../support/queued.ts'
@@ -106,4 +109,43 @@ it('a former worker of a page is ended before the page is begun again', async ()
   } finally {
     await site.close()
   }
+})
+
+it('a page that failed as it began leaves no result behind by which its warm host would count as a former worker', async () => {
+  const site = await startSite(1)
+  try {
+    // Then the page is not new to every node, and its first result is begun with it.
+    await home.query(`insert into node (id, data_dir, name) values ($1, '/elsewhere', 'elsewhere')`, [uuidv7()])
+    const crawl = await home.add('--plugins', 'html', `${site.url}/page-1.html`)
+    const runner = home.start(['run'], { env: failpoints(home, 'claim.results_prepared=throw') })
+    await runner.says(/snapshot \S+: failpoint claim\.results_prepared/)
+    expect(await home.query('select status from archive_result')).toEqual([{ status: 'queued' }])
+    expect(await home.query(`select status from process where process_type = 'hook'`)).toEqual([{ status: 'running' }])
+    await sealedCrawl(home, crawl)
+    runner.signal('SIGTERM')
+    expect((await runner.finished()).code).toBe(0)
+  } finally {
+    await site.close()
+  }
+})
+
+it('a page that was taken away and cannot be tidied up does not end the pages beside it', async () => {
+  const held = holdingPlugin(home, 'held')
+  const crawl = await home.add('--plugins', 'held', 'http://127.0.0.1:9/1', 'http://127.0.0.1:9/2')
+  const env = { ...failpoints(home, 'claim.lost_results_forgotten=throw'), MAX_SNAPSHOT_WORKERS: '2' }
+  const runner = home.start(['run'], { env })
+  const hooks = `select snapshot_id, parent_id from process where snapshot_id is not null and status = 'running'`
+  const [one, other] = await eventually(async () => {
+    const rows = await home.query<{ snapshot_id: string; parent_id: string }>(hooks)
+    return rows.length === 2 ? rows : undefined
+  })
+  expect(one!.parent_id).toBe(other!.parent_id)
+  await home.run(['snapshot', 'pause', one!.snapshot_id])
+  await runner.says(/snapshot \S+: its next owner tidies up: failpoint/)
+  await home.run(['snapshot', 'resume', one!.snapshot_id])
+  held.letGo()
+  await sealedCrawl(home, crawl)
+  expect(runner.stderr).not.toMatch(/died/)
+  runner.signal('SIGTERM')
+  expect((await runner.finished()).code).toBe(0)
 })
