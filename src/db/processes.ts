@@ -169,6 +169,12 @@ export async function noteStuck(db: Database, ids: readonly string[], why: strin
   await withRetry(db, () => update.execute(db))
 }
 
+/** Notes which process has a worker hand over, before it is killed: then no claim of it is to blame for its end. */
+export async function noteHandover(db: Database, id: string, by: string): Promise<void> {
+  const update = sql`update process set handoff_requested_by = ${by} where id = ${id}`
+  await withRetry(db, () => update.execute(db))
+}
+
 /** Closes the row of a runner that ends in order. One that only waited until its successor led had led itself. */
 export async function markResigned(db: Database, id: string, code: number): Promise<void> {
   const update = sql`

@@ -129,7 +129,7 @@ export async function forgetAttempts(db: Home['db'], claim: Held): Promise<void>
 
 /**
  * Makes the claims of these processes due again. Only for owners that the operating system has proved dead. Attempts do
- * not count when a newer runner had asked theirs to hand over: they did not die of their work.
+ * not count when they, their supervisor or their runner had been asked to hand over: they did not die of their work.
  * @param blame whether attempts count otherwise
  * @returns how many rows
  */
@@ -139,9 +139,10 @@ export async function requeueClaimsOf(
   blame = true,
 ): Promise<number> {
   const { rows } = await sql<{ id: string }>`
-    select id from unnest(${deadProcessIds}::uuid[]) as dead (id)
-    where (select handoff_requested_by from process
-      where id = (select runner_id from process where id = dead.id)) is not null`.execute(db)
+    select id from process as dead
+    where id = any(${deadProcessIds}::uuid[]) and exists (
+      select from process where id in (dead.id, dead.parent_id, dead.runner_id) and handoff_requested_by is not null)
+    `.execute(db)
   const asked = new Set(rows.map(({ id }) => id))
   const others = deadProcessIds.filter((id) => !asked.has(id))
   let requeued = 0

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Home } from '../../db/home.ts'
 import { childRows, supervisorsOfHooks, worksElsewhere } from '../../db/process-rows.ts'
-import { isRunner, liveRows, markEnded, noteStuck, type ProcessRow } from '../../db/processes.ts'
+import { isRunner, liveRows, markEnded, noteHandover, noteStuck, type ProcessRow } from '../../db/processes.ts'
 import { transact } from '../../db/retry.ts'
 import { type Owner, requeueClaimsOf } from '../../machines/queues.ts'
 import { CannotEnd, rowsOfSurvivors } from '../../processes/cannot-end.ts'
@@ -21,7 +21,6 @@ export class HeldUp extends CannotEnd {
  * Cleans up after a worker that died: kills all processes below it, known by rows or not; waits until the operating
  * system confirms it; closes the rows; makes their claims due again. The order matters: no new attempt may start while
  * the old one can still write.
- * @param options.blame whether it may have died of its claims, so that their attempts count
  * @param options.stuck pids that survived before: nobody waits for them again
  * @returns how many claims are due again
  * Throws CannotEnd when some cannot be ended: their rows stay open, and say why; all others are closed.
@@ -30,7 +29,7 @@ export async function reapWorker(
   home: Home,
   processId: string,
   exit: { code: number | null; signal: string | null } | null,
-  { blame = true, stuck = [] }: { readonly blame?: boolean; readonly stuck?: readonly number[] } = {},
+  { stuck = [] }: { readonly stuck?: readonly number[] } = {},
 ): Promise<number> {
   const rows = await liveRows(home)
   const below = await descendantsAmong(rows, processId)
@@ -60,7 +59,7 @@ export async function reapWorker(
   const over = isUnnamed ? [] : ids.filter((id) => !held.has(id))
   // In one transaction: if the reaper dies here, the next one must find the whole tree.
   const requeued = await transact(home.db, async (tx) => {
-    const requeued = await requeueClaimsOf(tx, over, blame && !failure)
+    const requeued = await requeueClaimsOf(tx, over, !failure)
     for (const id of over) await markEnded(tx, id, id === processId ? exit : null)
     if (failure) await noteStuck(tx, [...held], failure.message)
     return requeued
@@ -107,7 +106,10 @@ export async function endExpiredOwner({ home, processId }: Owner, ownerId: strin
  * HeldUp when one of them cannot be ended.
  */
 export async function endWorkers({ home, processId }: Owner, ids: readonly string[]): Promise<void> {
-  for (const id of ids) if (id !== processId) await heldUp(reapWorker(home, id, null, { blame: false }))
+  for (const id of ids.filter((each) => each !== processId)) {
+    await noteHandover(home.db, id, processId) // Its supervisor sees its end, too, and may reap it first.
+    await heldUp(reapWorker(home, id, null))
+  }
 }
 
 async function heldUp(work: Promise<unknown>): Promise<void> {

@@ -283,6 +283,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/processes.ts markEnded': () => processes.markEnded(db, other, null),
   'db/processes.ts markResigned': () => processes.markResigned(db, other, 0),
   'db/processes.ts liveRows': () => processes.liveRows(home),
+  'db/processes.ts noteHandover': () => processes.noteHandover(db, other, worker),
   'db/processes.ts noteStuck': () => processes.noteStuck(db, [other], 'it sleeps'),
   'db/heartbeats.ts heartbeat': () => heartbeat(home, other, identity, null),
   'db/process-rows.ts worksElsewhere': () => rows.worksElsewhere(home, other),

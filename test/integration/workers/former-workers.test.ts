@@ -29,9 +29,10 @@ it('a former worker is ended with its hook, and no page beside is to blame; one 
     const worker = await registry.start('sleep 1000', { processType: 'worker', workerType: 'crawl', runnerId })
     const values = { processType: 'hook', parentId: worker.row.id, runnerId, crawlId } as const
     const hook = await registry.start('sleep 1000', values)
-    const ids = [worker.row.id, hook.row.id]
+    const below = await registry.announce({ processType: 'worker', parentId: worker.row.id, runnerId })
+    const ids = [worker.row.id, hook.row.id, below]
     await home.query('update process set data_dir_id = $1 where id = any($2)', [dataDirId, ids])
-    await home.query('update snapshot set claimed_by = $1, claim_token = $1, attempts = 1', [worker.row.id])
+    await home.query('update snapshot set claimed_by = $1, claim_token = $1, attempts = 1', [below])
     return [worker.pid, hook.pid]
   }
   await queuedPages(home, ['http://127.0.0.1:9/'])
@@ -109,6 +110,34 @@ it('a former worker of a page is ended before the page is begun again', async ()
   } finally {
     await site.close()
   }
+})
+
+it('the pages beside in a former worker keep their attempts when its supervisor is the first to make them due', async () => {
+  const held = holdingPlugin(home, 'held')
+  const crawl = await home.add('--plugins', 'held', 'http://127.0.0.1:9/1', 'http://127.0.0.1:9/2')
+  // Who ends the former worker is slower than its supervisor.
+  const env = { ...failpoints(home, 'reap.family_killed=sleep:3000'), MAX_SNAPSHOT_WORKERS: '3' }
+  const runner = home.start(['run'], { env })
+  const hooks = `
+    select hook.snapshot_id, hook.parent_id, worker.pid
+    from process hook join process worker on worker.id = hook.parent_id
+    where hook.snapshot_id is not null and hook.status = 'running'`
+  const inWork = () => home.query<{ snapshot_id: string; parent_id: string; pid: number }>(hooks)
+  const [taken, beside] = await eventually(async () => {
+    const rows = await inWork()
+    return rows.length === 2 ? rows : undefined
+  })
+  process.kill(taken!.pid, 'SIGSTOP') // It does not notice.
+  for (const command of ['pause', 'resume']) await home.run(['snapshot', command, taken!.snapshot_id])
+  await eventually(async () =>
+    (await inWork()).some((row) => row.snapshot_id === beside!.snapshot_id && row.parent_id !== beside!.parent_id),
+  )
+  expect(runner.stderr).toMatch(/snapshot worker \d+ died/)
+  expect(await home.value('select attempts from snapshot where id = $1', [beside!.snapshot_id])).toBe(1)
+  held.letGo()
+  await sealedCrawl(home, crawl)
+  runner.signal('SIGTERM')
+  expect((await runner.finished()).code).toBe(0)
 })
 
 it('a page that failed as it began leaves no result behind by which its warm host would count as a former worker', async () => {

@@ -37,7 +37,7 @@ export const WORKERS: readonly Mutant[] = [
   {
     name: 'the dead hold what they claimed',
     file: 'src/workers/supervise/reap.ts',
-    find: 'const requeued = await requeueClaimsOf(tx, over, blame && !failure)',
+    find: 'const requeued = await requeueClaimsOf(tx, over, !failure)',
     replacement: 'const requeued = 0',
     test: 'test/crash/runner/kill.test.ts',
     only: 'of one process after another',
