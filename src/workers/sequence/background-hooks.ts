@@ -30,6 +30,11 @@ export class BackgroundHooks {
     return this.#running.length > 0
   }
 
+  /** Leaves a hook of the foreground that could not be ended to `end`. */
+  keep(running: RunningHook): void {
+    this.#running.push(running)
+  }
+
   /** Whether an earlier hook of the same plugin is running. */
   runsBefore({ plugin, name }: Hook): boolean {
     return this.#running.some(({ hook }) => hook.plugin === plugin && hook.name < name)

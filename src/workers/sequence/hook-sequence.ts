@@ -108,7 +108,11 @@ export class HookSequence {
         return endOf(running, exit, 'exit')
       }
       const cause = cut.signal.aborted ? 'interrupt' : 'timeout'
-      return endOf(running, await endForeground(running, abort), cause)
+      const ended = await endForeground(running, abort).catch((error: unknown) => {
+        this.background.keep(running) // Its page must not be given back while it lives.
+        throw error
+      })
+      return endOf(running, ended, cause)
     } finally {
       cut.done()
     }

@@ -7,6 +7,7 @@ import { withPrograms } from '../../support/bare-path.ts'
 import { failpoints } from '../../support/failpoints.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
 import { expectOneAtATime, openRows, pidsOf, sealedCrawl } from '../../support/observer.ts'
+import { plugin } from '../../support/plugins.ts'
 import { isThere, processesOf } from '../../support/processes.ts'
 import { eventually, NODE, type Running } from '../../support/program.ts'
 import { pages, type Site, startSite } from '../../support/site.ts'
@@ -162,6 +163,25 @@ describe.concurrent('too few file descriptors (EMFILE)', () => {
     await sealedCrawl(home, crawl)
     await leave(runner)
     await expectAllArchived(home, crawl)
+  })
+
+  it('in a worker whose hook is out of time: its page is not given back while that hook lives', async () => {
+    const home = await homes.make()
+    plugin(home, 'endless', 'sleep 1000')
+    const crawl = await home.add('--plugins', 'endless', '-c', 'ENDLESS_TIMEOUT=5', `${site.url}/page-1.html`)
+    const runner = home.start(['run'], { env: { CONTAINMENT: 'basic' } })
+    const [hook] = await eventually(async () => {
+      const rows = await home.query<{ pid: number; worker: number; parent_id: string }>(`
+        select h.pid, w.pid as worker, w.id as parent_id from process h join process w on w.id = h.parent_id
+        where h.snapshot_id is not null and h.status = 'running'`)
+      return rows.length > 0 ? rows : undefined
+    })
+    allow(hook!.worker, 10)
+    const isGivenBack = 'select claimed_by is distinct from $1 from snapshot'
+    await eventually(() => home.value<boolean>(isGivenBack, [hook!.parent_id]))
+    expect(isThere(hook!.pid)).toBe(false)
+    await sealedCrawl(home, crawl)
+    await leave(runner)
   })
 })
 
