@@ -47,11 +47,13 @@ export class JsonScanner {
   #entry: OpenEntry | undefined
   /** Where the open string begins. */
   #string: number | undefined
-  /** The string that was the last value or name so far. */
+  /** The string that was the last value or name so far; in a list also null, a flag or a number. */
   #last: string | undefined
   #name = ''
   /** After a syntax error nothing counts before the next line that begins an object. */
   #isLost = false
+  /** It was between entries: a line that begins a string counts, too. Within an entry, that is one of its fields. */
+  #isLostBetween = false
 
   constructor(visitor: JsonVisitor) {
     this.#visitor = visitor
@@ -59,6 +61,8 @@ export class JsonScanner {
 
   write(chunk: string): void {
     const needed = Math.min(this.#entry?.begin ?? this.#at, this.#string ?? this.#at, this.#at)
+    // What came before in this line is forgotten, not that there was something.
+    if (!this.#isFirst(needed)) this.#lineBegin = Number.NEGATIVE_INFINITY
     this.#text = this.#text.slice(needed) + chunk
     this.#at -= needed
     this.#lineBegin -= needed
@@ -79,14 +83,34 @@ export class JsonScanner {
     if (char === '\n') this.#newLine()
     else if (this.#string !== undefined) this.#inString(char)
     else if (char === '{') this.#openObject()
-    else if (this.#isLost) return
+    else if (this.#isLost && !this.#isFoundBy(char)) return
     else if (char === '"') this.#string = this.#at
     else if (char === ':') this.#colon()
     else if (char === ',') this.#endOfValue()
     else if (char === '[') this.#openList()
     else if (char === '}' || char === ']') this.#close(char === ']')
-    else if (char > ' ' && !this.#entry && this.#frames.at(-1)?.isList !== false)
-      this.#break(`not JSON: ${this.#text.slice(this.#at, this.#at + 40).split('\n', 1)[0]}`)
+    else if (char > ' ' && !this.#entry && this.#frames.at(-1)?.isList !== false) this.#inWord(char)
+  }
+
+  /** Whether this is the quotation mark of a line that begins a string, in the list that the error was in. */
+  #isFoundBy(char: string): boolean {
+    if (!this.#isLostBetween || char !== '"' || !this.#isFirst(this.#at)) return false
+    this.#isLost = false
+    return true
+  }
+
+  /** Whether the line begins at this position, apart from commas and brackets. */
+  #isFirst(at: number): boolean {
+    if (this.#lineBegin === Number.NEGATIVE_INFINITY) return false
+    return /^[\s,[]*$/.test(this.#text.slice(Math.max(0, this.#lineBegin), at))
+  }
+
+  /** Null, a flag or a number in a list; anything else is an error. */
+  #inWord(char: string): void {
+    const word = `${this.#last ?? ''}${char}`
+    this.#last = word
+    if (this.#frames.length > 0 && isWord(word)) return
+    this.#break(`not JSON: ${word}${this.#text.slice(this.#at + 1, this.#at + 40).split('\n', 1)[0]}`, true)
   }
 
   #inString(char: string): void {
@@ -98,7 +122,7 @@ export class JsonScanner {
   }
 
   #newLine(): void {
-    if (this.#string !== undefined) this.#break('a quotation mark is missing')
+    if (this.#string !== undefined) this.#break('a quotation mark is missing', true)
     this.#line += 1
     this.#lineBegin = this.#at + 1
   }
@@ -114,7 +138,7 @@ export class JsonScanner {
 
   #openObject(): void {
     const before = this.#text.slice(Math.max(0, this.#lineBegin), this.#at)
-    const isFirst = /^[\s,[]*$/.test(before)
+    const isFirst = this.#isFirst(this.#at)
     const entry = this.#entry
     if (entry && isFirst && this.#line > entry.line && before.length <= entry.indent)
       this.#break('it ends in the middle of an entry')
@@ -170,7 +194,7 @@ export class JsonScanner {
     }
   }
 
-  /** A string in a list of entries is a URL. */
+  /** A string in a list of entries is a URL; null, a flag or a number is an entry without one. */
   #endOfValue(): void {
     const last = this.#last
     this.#last = undefined
@@ -178,13 +202,16 @@ export class JsonScanner {
     if (last === undefined || !(list ? list.isList && list.holdsEntries : !this.#entry)) return
     this.#entry = undefined // It was the owner of this list.
     try {
-      this.#visitor.value(JSON.parse(last) as string, this.#line, list?.above)
+      const value: unknown = JSON.parse(last)
+      this.#visitor.value(typeof value === 'string' ? value : '', this.#line, list?.above)
     } catch {
       this.#visitor.broken('broken JSON', this.#line)
     }
   }
 
-  #break(why: string): void {
+  /** @param isBetween a line that begins a string may be the next entry, unless this is within one */
+  #break(why: string, isBetween = false): void {
+    this.#isLostBetween = isBetween && !this.#entry && this.#frames.at(-1)?.isList === true
     this.#visitor.broken(why, this.#entry?.line ?? this.#line)
     if (this.#entry) this.#frames = this.#frames.slice(0, this.#entry.depth)
     this.#entry = undefined
@@ -192,4 +219,9 @@ export class JsonScanner {
     this.#last = undefined
     this.#isLost = true
   }
+}
+
+/** Whether it is, or begins, what JSON has beside strings, lists and objects. */
+function isWord(text: string): boolean {
+  return /^[\d.eE+-]{1,40}$/.test(text) || ['null', 'true', 'false'].some((word) => word.startsWith(text))
 }

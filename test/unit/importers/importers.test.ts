@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Found } from '../../../src/importers/entry.ts'
 import { entriesIn, row } from '../../support/entries.ts'
 import { EXPORTS } from '../../support/exports.ts'
 
@@ -91,6 +92,23 @@ describe('broken JSON', () => {
         [1, 2, 4, 5].map((n) => `https://${n}.example/`),
       )
     }
+  })
+
+  const one = '"https://1.example/",'
+  const two = '"https://2.example/"'
+  it.each([
+    ['null', `[${one} null, ${two}]`, ['', '2']],
+    ['null on its line', `[${one}\nnull,\n${two}]`, ['', '2']],
+    ['numbers and flags', `[${one} -1.5e3, true,\nfalse, ${two}]`, ['', '', '', '2']],
+    ['null at the end', `[${one}${two},\n null\n]`, ['2', '']],
+    ['a missing quotation mark', `[${one}\n"https://no.example/,\n${two}]`, ['broken', '2']],
+    ['no first quotation mark', `[${one}\nhttps://no.example/",\n${two}]`, ['broken', '2']],
+    ['a word', `[${one}\nnil,\n${two}]`, ['broken', '2']],
+    ['numbers in another list', `{"urls": [${one}${two}], "ids": [1, null]}`, ['2']],
+  ])('in a list of URLs costs one of them: %s', async (_, list, behind) => {
+    const shown = (found: Found) => ('broken' in found ? 'broken' : found.url.replace(/\D/g, ''))
+    for (const pieces of [65_536, 1, 7])
+      expect((await entriesIn(list, 'json', pieces)).map(shown)).toEqual(['1', ...behind])
   })
 
   it.each(broken.filter((line) => !line.startsWith('href')))('costs one line of JSON lines: %s', async (line) => {
