@@ -47,11 +47,13 @@ export function isDataDir(path: string): boolean {
 export function openDataDir(path: string, create: 'never' | 'if-empty' | 'force'): string {
   const wanted = resolve(path)
   if (!isDataDir(wanted)) {
-    if (create === 'never')
+    if (create === 'never') {
+      requireUsable(wanted)
       throw new UsageError(
         `${wanted} is not a data dir of archivebox-ts`,
-        `make one with: archivebox-ts init --data-dir ${wanted}`,
+        `make one with: archivebox-ts init --data-dir ${shellWord(wanted)}`,
       )
+    }
     makeDataDir(wanted, create === 'force')
   }
   const dataDir = realpathSync(wanted)
@@ -120,10 +122,15 @@ function isOpen(path: string): boolean {
 
 const isClosed = (path: string): boolean => !isOpen(path)
 
+/** Throws UsageError where there can be no data dir. */
+function requireUsable(path: string): void {
+  const unusable = whyUnusable(path)
+  if (unusable !== undefined) throw new UsageError(unusable, 'choose another one with --data-dir')
+}
+
 function makeDataDir(path: string, force: boolean): void {
   try {
-    const unusable = whyUnusable(path)
-    if (unusable !== undefined) throw new UsageError(unusable, 'choose another one with --data-dir')
+    requireUsable(path)
     makeFolder(path)
     const foreign = readdirSync(path).filter((name) => name !== 'lost+found')
     if (foreign.length > 0 && !force) {

@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, readlinkSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { codeOf, messageOf } from './errors.ts'
 
@@ -32,7 +32,9 @@ export function whyUnusable(path: string): string | undefined {
   let folder = path
   try {
     folder = nearest(path)
-    if (!statSync(folder).isDirectory()) return `${folder} is not a directory`
+    const found = statSync(folder, { throwIfNoEntry: false })
+    if (!found) return `${folder} is a symbolic link to ${linkAt(folder)}, which does not exist`
+    if (!found.isDirectory()) return `${folder} is not a directory`
     const strange = process.platform === 'linux' ? MADE_UP.get(statfsSync(folder).type) : undefined
     if (strange) return `${path}: no files can be kept in a ${strange} file system`
     accessSync(folder, constants.W_OK)
@@ -42,9 +44,19 @@ export function whyUnusable(path: string): string | undefined {
   }
 }
 
-/** The path itself if it exists, else its nearest existing ancestor. */
+/** The path itself if it exists, else its nearest existing ancestor: that may be a link to nothing. */
 function nearest(path: string): string {
-  return dirname(path) === path || statSync(path, { throwIfNoEntry: false }) ? path : nearest(dirname(path))
+  const isThere = dirname(path) === path || statSync(path, { throwIfNoEntry: false }) || linkAt(path) !== undefined
+  return isThere ? path : nearest(dirname(path))
+}
+
+/** Where a symbolic link leads; undefined: it is none. */
+function linkAt(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
 }
 
 function isFolder(path: string): boolean {

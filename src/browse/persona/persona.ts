@@ -33,12 +33,12 @@ export async function readPersona(personas: string, name: string): Promise<Perso
   }
 }
 
-/** Whether it is a folder; a path that is too long is none. Throws when that cannot be determined. */
+/** Whether it is a folder; a path too long, or a link to itself, is none. Throws when that cannot be determined. */
 function isFolder(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
   } catch (error) {
-    if (codeOf(error) === 'ENAMETOOLONG') return false
+    if (['ENAMETOOLONG', 'ELOOP'].includes(codeOf(error) ?? '')) return false
     throw error
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { noMounts } from '../../support/containers.ts'
@@ -33,6 +33,13 @@ describe('DATA_DIR', () => {
       expectRefused(await program(args, { env: { DATA_DIR: dir, WAIT_DB }, cwd: folder }), reason)
     expect((await program(['status'], { env: { DATA_DIR: dir, WAIT_DB }, cwd: folder })).code).toBe(2)
   }
+  const refusedUnmade = async (dir: string, reason: RegExp) => {
+    for (const args of [['status'], ['config', 'list']])
+      expectRefused(await program(args, { env: { DATA_DIR: dir, WAIT_DB }, cwd: folder }), reason)
+    const { code, stdout } = await program(['doctor'], { env: { DATA_DIR: dir, WAIT_DB }, cwd: folder })
+    expect(code, stdout).not.toBe(0)
+    expect(stdout).toMatch(reason)
+  }
 
   it.skipIf(process.platform !== 'linux')('in a file system that the kernel makes up is refused at once', async () => {
     await refused('/proc/foo', /\/proc\/foo: no files can be kept in a proc file system|\/proc is not writable/)
@@ -46,11 +53,28 @@ describe('DATA_DIR', () => {
   it('that is no place for a folder is refused at once', async () => {
     writeFileSync(join(folder, 'file'), '')
     await refused(join(folder, 'file'), /file is not a directory/)
+    await refusedUnmade(join(folder, 'file'), /file is not a directory/)
     await refused(join(folder, 'file', 'below'), /file is not a directory/)
     await refused('/dev/null/x', /\/dev\/null is not a directory/)
     await refused(join(folder, 'a\nb'), /DATA_DIR=.*: it takes a path without control characters/)
     await refused(join(folder, 'x'.repeat(300)), /ENAMETOOLONG/)
     expect(readdirSync(folder)).toEqual(['file'])
+  })
+
+  it('that is a symbolic link to nothing, or to itself, is refused at once', async () => {
+    symlinkSync('gone', join(folder, 'link'))
+    symlinkSync('loop', join(folder, 'loop'))
+    const reason = /link is a symbolic link to gone, which does not exist/
+    for (const dir of ['link', 'link/below']) {
+      await refused(join(folder, dir), reason)
+      await refusedUnmade(join(folder, dir), reason)
+    }
+    for (const args of [...verbs, ['status']]) {
+      const { code, stderr } = await program(args, { env: { DATA_DIR: 'loop', WAIT_DB }, cwd: folder })
+      expect(code, stderr).toBe(2)
+      expect(stderr).toContain('cannot read loop/archivebox.toml: ELOOP')
+    }
+    expect(readdirSync(folder).sort()).toEqual(['link', 'loop'])
   })
 
   it.skipIf(noMounts)(`on a read-only mount is refused at once ${noMounts || ''}`, async () => {
