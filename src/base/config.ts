@@ -2,7 +2,9 @@ import { availableParallelism } from 'node:os'
 import {
   absolutePath,
   amount,
+  databaseUrl,
   flag,
+  headerText,
   type Kind,
   list,
   oneOf,
@@ -73,7 +75,7 @@ export const SETTINGS = {
     by: 'machine',
     means: 'the folder of the archive',
   }),
-  DATABASE_URL: setting({ ...text, takes: 'a URL' }, undefined, {
+  DATABASE_URL: setting(databaseUrl, undefined, {
     option: '--database-url',
     standardIs: 'the embedded server',
     secret: true,
@@ -132,7 +134,7 @@ export const SETTINGS = {
     by: 'page',
     means: '`false` runs each built-in hook in a process of its own',
   }),
-  USER_AGENT: setting(text, undefined, {
+  USER_AGENT: setting(headerText, undefined, {
     standardIs: '`archivebox-ts` and `CONTACT`',
     by: 'page',
     means: 'the user agent of the built-in hooks',
@@ -182,7 +184,7 @@ export const SETTINGS = {
     safe: 'true',
     means: '`false` accepts bad certificates',
   }),
-  ACCEPT_LANGUAGE: setting(text, undefined, {
+  ACCEPT_LANGUAGE: setting(headerText, undefined, {
     standardIs: "the browser's own",
     by: 'page',
     means: 'the languages to request pages in, preferred first: `de-DE,de;q=0.9`',

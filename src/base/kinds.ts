@@ -25,6 +25,18 @@ const FLAGS = new Map([
 /** Any text that is not blank. */
 export const text: Kind<string> = { takes: 'text', read: (given) => given.trim() || undefined }
 
+/** Text that a request can have in a header. */
+export const headerText: Kind<string> = {
+  takes: 'text in Latin letters, without line breaks',
+  read: (given) => (/^[\x20-\x7e\xa0-\xff]+$/.test(given.trim()) ? given.trim() : undefined),
+}
+
+/** The URL of a PostgreSQL server, as libpq writes it: a socket may stand for the host. */
+export const databaseUrl: Kind<string> = {
+  takes: 'a URL such as postgres://user:password@host:5432/database',
+  read: (given) => (/^postgres(ql)?:\/\/./.test(given.trim()) ? given.trim() : undefined),
+}
+
 /** The path of a file or folder. PostgreSQL's own files cannot hold one with control characters. */
 export const path: Kind<string> = {
   takes: 'a path without control characters',
@@ -139,26 +151,28 @@ export const size: Kind<number> = {
   takes: 'a size in bytes, or with a unit such as 50mb',
   read: (given) => {
     const match = /^(\d+(?:\.\d+)?)\s*([kmg]?)i?b?$/i.exec(given.trim())
-    return match ? Math.floor(Number(match[1]) * UNITS.get(match[2]!.toLowerCase())!) : undefined
+    return match ? within(Math.floor(Number(match[1]) * UNITS.get(match[2]!.toLowerCase())!), 0) : undefined
   },
 }
 
-/** A list: JSON, or words separated by commas. */
+/** A list: JSON of strings, numbers and flags, or words separated by commas. */
 export const list: Kind<readonly string[]> = {
-  takes: 'a JSON array, or words separated by commas',
+  takes: 'a JSON array of words, or words separated by commas',
   read: (given) => {
     const trimmed = given.trim()
     if (!trimmed.startsWith('[')) return trimmed.split(',').flatMap((item) => item.trim() || [])
     try {
-      return (JSON.parse(trimmed) as unknown[]).map(String)
+      const items = JSON.parse(trimmed) as unknown[]
+      return items.every((item) => WORDS.has(typeof item)) ? items.map(String) : undefined
     } catch {
       return undefined
     }
   },
 }
+const WORDS: ReadonlySet<string> = new Set(['string', 'number', 'boolean'])
 
 function within(value: number, low: number, high = Number.POSITIVE_INFINITY): number | undefined {
-  return value >= low && value <= high ? value : undefined
+  return Number.isFinite(value) && value >= low && value <= high ? value : undefined
 }
 
 function range(low: number, high: number): string {

@@ -1,5 +1,6 @@
 import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
+import { databaseUrl } from '../base/kinds.ts'
 import { badUrl } from './trouble.ts'
 
 /**
@@ -8,7 +9,7 @@ import { badUrl } from './trouble.ts'
  * but a PostgreSQL URL.
  */
 export function forPg(url: string): string {
-  if (!/^postgres(ql)?:\/\/./.test(url)) throw badUrl(url)
+  if (databaseUrl.read(url) === undefined) throw badUrl(url)
   const needsLibpq = /[?&]sslmode=(prefer|require|verify-ca)(&|$)/.test(url) && !url.includes('uselibpqcompat=')
   return needsLibpq ? `${url}&uselibpqcompat=true` : url
 }

@@ -179,7 +179,7 @@ describe('what is misconfigured', () => {
       [at((to) => Object.assign(to, { username: 'guarded', password: 'wrong' })), /refused the login.*password/],
       [at((to) => Object.assign(to, { hostname: `${'x'.repeat(70)}.localhost` })), /no host/],
       [at((to) => to.searchParams.set('sslmode', 'require')), /does not encrypt/],
-      ['http://127.0.0.1/', /not a database URL/],
+      ['http://127.0.0.1/', /DATABASE_URL: it takes a URL such as postgres:.*in the environment/],
     ]
     for (const [to, message] of wrong) {
       const ended = await program(['--wait-db', '3600', 'status'], call(to))

@@ -43,10 +43,33 @@ describe('a setting', () => {
     ['CONTAINMENT', 'jail'],
     ['DATA_DIR', '/tmp/a\nb'],
     ['DATA_DIR', '/tmp/a\0b'],
+    ['DATABASE_URL', 'bogus'],
+    ['DATABASE_URL', 'http://127.0.0.1/'],
+    ['USER_AGENT', 'a\nb'],
+    ['ACCEPT_LANGUAGE', '\u65e5\u672c'],
+    ['ALLOW_PRIVATE_HOSTS', '[1, {"a": 2}]'],
+    ['ALLOW_PRIVATE_HOSTS', '[null]'],
+    ['TIMEOUT', '1e400'],
+    ['HISTORY_DAYS', '9'.repeat(400)],
+    ['MAX_SIZE_PER_HOST', '9'.repeat(400)],
   ] as const)('%s does not take %j: it counts as not set', (name, given) => {
     const { kind, standard } = SETTINGS[name]
-    expect(refusal(name, given, kind)).toBe(`${name}=${given}: it takes ${kind.takes}`)
+    const shown = given.length > 60 ? `${given.slice(0, 60)}...` : given
+    expect(refusal(name, given, kind)).toBe(`${name}=${shown}: it takes ${kind.takes}`)
     expect(readSetting(name, { [name]: given })).toBe(standard)
+  })
+
+  it.each([
+    ['DATABASE_URL', ' postgres://me@/db?host=/run/pg '],
+    ['DATABASE_URL', 'postgresql:///db'],
+    ['USER_AGENT', 'M\u00f6zilla/5.0 (X11)'],
+    ['ACCEPT_LANGUAGE', 'de-DE,de;q=0.9'],
+  ] as const)('%s takes %j', (name, given) => {
+    expect(readSetting(name, { [name]: given })).toBe(given.trim())
+  })
+
+  it('that is a list takes JSON of strings, numbers and flags', () => {
+    expect(SETTINGS.ALLOW_PRIVATE_HOSTS.kind.read('["a", 1, true]')).toEqual(['a', '1', 'true'])
   })
 
   it('that is blank is not set; a blank flag is no', () => {

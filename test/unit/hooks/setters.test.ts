@@ -59,7 +59,7 @@ const FOR_PERSONS: Readonly<Record<string, string>> = {
   ...{ REQUESTS_CA_BUNDLE: '/evil', CURL_CA_BUNDLE: '/evil', COOKIES_FILE: '/evil', AUTH_STORAGE_FILE: '/evil' },
   ...{ CHECK_SSL_VALIDITY: 'false', WGET_CHECK_SSL_VALIDITY: 'no', QUIET_ANYTHING: 'evil', TO_COME_ARGS: 'evil' },
   ...{ ARCHIVEDOTORG_ENABLED: 'true', SUBMIT_ARCHIVEDOTORG: 'true' },
-  ...{ USER_AGENT: 'me {SECRET}', ACCEPT_LANGUAGE: 'de\r\nX-Evil: 1', CHROME_USER_AGENT: '{SECRET}' },
+  ...{ USER_AGENT: 'me {SECRET}', CHROME_LANGUAGE: 'de\r\nX-Evil: 1', CHROME_USER_AGENT: '{SECRET}' },
 }
 const OURS = { HOME: '/home/me', SECRET: 'hush', BLOCK_PRIVATE_ADDRESSES: 'true', HOOK_ENV_ALLOW: 'SECRET,LD_PRELOAD' }
 const process = settingsOf(OURS)
