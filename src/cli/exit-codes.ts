@@ -10,7 +10,11 @@ export const EXIT_CODES: readonly (readonly [code: number, means: string])[] = [
       'nothing was changed',
   ],
   [EXIT.noRunner, '`status`: no live runner'],
-  [EXIT.partial, '`add --run` or `--wait`: finished, but some page has the outcome `failed` (`partial` exits with 0)'],
+  [
+    EXIT.partial,
+    '`add --run` or `--wait`: finished, but some page has the outcome `failed` (`partial` exits with 0), ' +
+      'or there is no page',
+  ],
   [EXIT.defect, 'a defect of the program: `logs/runner.log` has the details; its work is queued again'],
   [
     EXIT.interrupted,

@@ -7,6 +7,7 @@ import { strongest } from '../../base/config.ts'
 import { isDataDir } from '../../base/data-dir.ts'
 import { EXIT } from '../../base/errors.ts'
 import { type UrlList, urlsOfPart } from '../../base/url-list.ts'
+import { urlFilter } from '../../base/urls.ts'
 import { shortId } from '../../base/words.ts'
 import { AddressFilter } from '../../browse/network/address-filter.ts'
 import type { NewRow } from '../../db/new-process.ts'
@@ -141,16 +142,28 @@ async function addNew(
 /** A damaged list is a failure, whatever became of the rest of it. */
 const codeOf = ({ broken }: Intake): number => (broken > 0 ? EXIT.failed : EXIT.ok)
 
-function sayPlan(options: GlobalOptions, intake: Intake, { tags, maxDepth }: CrawlLimits, fresh: NewUrls): number {
-  const parts = fresh.list?.parts() ?? []
-  for (const part of parts) {
-    const lines = urlsOfPart(part).map(({ url, details }) =>
+/** Prints the URLs that would be added, and how many of them its lists and its limit leave out. */
+function sayPlan(options: GlobalOptions, intake: Intake, crawl: CrawlLimits, fresh: NewUrls): number {
+  const { tags, maxDepth, maxUrls, config } = crawl
+  const inside = urlFilter(config.url_allowlist ?? '', config.url_denylist ?? '')
+  let [allowed, taken] = [0, 0]
+  for (const part of fresh.list?.parts() ?? []) {
+    const pages = urlsOfPart(part).filter(({ url }) => inside(url))
+    const within = maxUrls > 0 ? pages.slice(0, maxUrls - taken) : pages
+    allowed += pages.length
+    taken += within.length
+    const lines = within.map(({ url, details }) =>
       wantsJson(options) ? `${JSON.stringify(planned(url, tags, details))}\n` : `${url}\n`,
     )
     printText(lines.join(''))
   }
   sayIntake(options, intake, fresh)
-  terminal.say(`dry run: ${counted(fresh.list)}, depth ${maxDepth}; nothing was written`)
+  const excluded = (fresh.list?.total ?? 0) - allowed
+  const left = [
+    excluded > 0 && `, ${many(excluded, 'URL')} excluded by the allow and deny lists`,
+    allowed > taken && `, ${many(allowed - taken, 'URL')} beyond --max-urls`,
+  ]
+  terminal.say(`dry run: ${many(taken, 'URL')}${left.filter(Boolean).join('')}, depth ${maxDepth}; nothing was written`)
   return codeOf(intake)
 }
 

@@ -1,7 +1,9 @@
 import { failpoint } from '../../base/failpoint.ts'
 import type { Log } from '../../base/log.ts'
-import { lockCrawl } from '../../db/crawls.ts'
+import { onlyPageOf } from '../../db/crawl-progress.ts'
+import { type CrawlRow, lockCrawl } from '../../db/crawls.ts'
 import { kyselySql } from '../../db/database.ts'
+import type { Home } from '../../db/home.ts'
 import { type OpenSnapshots, openSnapshots } from '../../db/open-snapshots.ts'
 import { transact } from '../../db/retry.ts'
 import { ClaimLost } from '../../engine/claimed.ts'
@@ -28,10 +30,12 @@ export async function sealCrawl(
   claim: CrawlClaim<'started'>,
   log?: Log,
 ): Promise<boolean> {
-  const unshown = await writeCrawlPage(home, claim.id, { ...claim.row, status: 'sealed' })
+  const empty = await whyEmpty(home, claim.row)
+  if (empty) log?.warn(`crawl ${claim.id}: ${empty.message}`)
+  const unshown = await writeCrawlPage(home, claim.id, { ...claim.row, ...empty, status: 'sealed' })
   if (unshown !== undefined) log?.error(`crawl ${claim.id}: ${unshown}`)
   try {
-    await queue.move(claim, 'seal', processId, undefined, IS_OVER)
+    await queue.move(claim, 'seal', processId, empty, IS_OVER)
     await failpoint('publish.crawl_sealed')
     return true
   } catch (error) {
@@ -39,6 +43,13 @@ export async function sealCrawl(
     if ((await openSnapshots(home, claim.id)).token !== claim.token) throw error
     return false
   }
+}
+
+/** What a crawl without pages says about that; most crawls have no lists, and are not asked. */
+async function whyEmpty({ db }: Home, { id, config }: CrawlRow): Promise<Pick<CrawlRow, 'message'> | undefined> {
+  if (!config.url_allowlist && !config.url_denylist) return undefined
+  const page = await onlyPageOf(db, id)
+  return page === undefined ? { message: 'no pages: the allow and deny lists exclude all of its URLs' } : undefined
 }
 
 /** Whether all open snapshots of a crawl wait: paused, or for another try of a hook. */

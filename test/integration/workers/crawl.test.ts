@@ -106,6 +106,10 @@ describe('a crawl', () => {
       '/page-12.html',
     ])
     expect(await expectComplete(home, none)).toEqual([])
+    expect(await home.query('select id, message from crawl order by created_at')).toEqual([
+      { id: crawl, message: '' },
+      { id: none, message: 'no pages: the allow and deny lists exclude all of its URLs' },
+    ])
   })
 
   it('saves what is not a page as the file that it is', async () => {
@@ -140,5 +144,23 @@ describe('a crawl', () => {
     ).toEqual([`${site.url}/`, `${site.url}/child`])
     expect(stderr).toContain('nothing was written')
     expect(await home.value('select count(*) from crawl')).toBe('0')
+  })
+
+  it('of --dry-run has its lists and its limit applied', async () => {
+    const home = await homes.make()
+    const given = ['page-1', 'page-2', 'child', 'page-3', 'page-4'].map((name) => `${site.url}/${name}`)
+    const dry = async (...options: string[]) => {
+      const { stdout, stderr } = await home.run(['add', '--dry-run', ...options, ...given])
+      return [stdout.match(/(?<="url":"[^"]*)\/[\w-]+(?=")/g), stderr.trim()]
+    }
+    expect(await dry('--url-allowlist', '/page', '--url-denylist', '/page-4', '--max-urls', '2')).toEqual([
+      ['/page-1', '/page-2'],
+      'dry run: 2 URLs, 2 URLs excluded by the allow and deny lists, 1 URL beyond --max-urls, depth 0; ' +
+        'nothing was written',
+    ])
+    expect(await dry('--url-allowlist', 'nosuch.example')).toEqual([
+      null,
+      'dry run: 0 URLs, 5 URLs excluded by the allow and deny lists, depth 0; nothing was written',
+    ])
   })
 })
