@@ -137,7 +137,7 @@ function makeDataDir(path: string, force: boolean): void {
       throw new UsageError(
         `${path} is not empty and not a data dir (it holds ` +
           `${foreign.slice(0, 3).join(', ')}${foreign.length > 3 ? ', ...' : ''})`,
-        'choose an empty directory, or insist with: archivebox-ts init --force',
+        `choose an empty directory, or insist with: archivebox-ts init --force --data-dir ${shellWord(path)}`,
       )
     }
     makeFolders(path)

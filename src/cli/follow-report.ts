@@ -12,6 +12,7 @@ import { canvasOn } from './screen/canvas.ts'
 import { flow } from './screen/flow.ts'
 import { onStderr } from './screen/palette.ts'
 import { printRecord, printText, terminal, wantsJson } from './terminal.ts'
+import { toType } from './to-type.ts'
 
 /** Reports how a sealed crawl went, where it is, and what to do next. @returns the exit code: 10 when a page failed */
 export async function report(open: Archive, options: GlobalOptions, crawl: CrawlRow): Promise<number> {
@@ -34,8 +35,8 @@ export async function report(open: Archive, options: GlobalOptions, crawl: Crawl
     say(onStderr.dim(`all pages: ${join(dataDir, 'index.html')}`))
   }
   if (counts.failed + counts.partial > 0) {
-    const retry = `archivebox-ts crawl retry --failed ${shortId(crawl.id)}`
-    say(`try again: ${onStderr.bold(retry)}, then ${onStderr.bold('archivebox-ts run')}`)
+    const retry = toType(options, `archivebox-ts crawl retry --failed ${shortId(crawl.id)}`)
+    say(`try again: ${onStderr.bold(retry)}, then ${onStderr.bold(toType(options, 'archivebox-ts run'))}`)
   }
   if (wantsJson(options)) printRecord(record)
   // On a terminal it has just been printed.

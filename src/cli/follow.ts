@@ -14,6 +14,7 @@ import type { GlobalOptions } from './options.ts'
 import type { OwnRunner } from './own-runner.ts'
 import { onStderr } from './screen/palette.ts'
 import { terminal } from './terminal.ts'
+import { toType } from './to-type.ts'
 
 /** A command that follows a crawl: its runner, if any, and whether it is to run the crawl itself. */
 export interface Follower {
@@ -44,14 +45,15 @@ export async function follow(open: Archive, options: GlobalOptions, { runner, ru
     const { signal } = interrupt
     for await (const event of followCrawl(open, { crawlId, ...(run && { runner }) }, { signal })) {
       last = event
-      if (event.event === 'waits') terminal.say(waitText(event))
+      if (event.event === 'waits') terminal.say(waitText(options, event))
       if (event.event !== 'pages ended') continue
       await sayEnds(home, options, event.pages)
       view?.news()
     }
     view?.end()
     if (last?.event === 'sealed') return await report(open, options, last.crawl)
-    terminal.say(`stopped before the end; ${onStderr.bold('archivebox-ts run')} goes on with crawl ${crawlId}`)
+    const way = onStderr.bold(toType(options, 'archivebox-ts run'))
+    terminal.say(`stopped before the end; ${way} goes on with crawl ${crawlId}`)
     return EXIT.interrupted
   } finally {
     unlisten()
@@ -85,7 +87,9 @@ const RESUME = {
     `archivebox-ts snapshot list --crawl-id ${id} --status paused | archivebox-ts snapshot resume -`,
 }
 
-function waitText({ for: wait, crawl }: Extract<FollowEvent, { event: 'waits' }>): string {
-  if (wait === 'runner') return `no runner is there to work on it: start one with ${onStderr.bold('archivebox-ts run')}`
-  return `paused: ${onStderr.bold(RESUME[wait](crawl))} goes on with it`
+function waitText(options: GlobalOptions, { for: wait, crawl }: Extract<FollowEvent, { event: 'waits' }>): string {
+  const way = onStderr.bold(toType(options, wait === 'runner' ? 'archivebox-ts run' : RESUME[wait](crawl)))
+  return wait === 'runner'
+    ? `no runner is there to work on it: start one with ${way}`
+    : `paused: ${way} goes on with it`
 }

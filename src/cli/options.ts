@@ -15,5 +15,7 @@ export interface GlobalOptions extends GivenOptions, Configured {
   readonly dataDir: string
   readonly databaseUrl: string | undefined
   /** The option as typed, if given. */
+  readonly dataDirGiven: string | undefined
+  /** The option as typed, if given. */
   readonly databaseUrlGiven: string | undefined
 }

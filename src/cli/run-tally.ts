@@ -6,8 +6,10 @@ import { crawlById } from '../db/crawls.ts'
 import type { FailureGroup } from '../db/failures.ts'
 import type { Home } from '../db/home.ts'
 import { many } from './format.ts'
+import type { GlobalOptions } from './options.ts'
 import { failuresText, type Outcomes, outcomesText } from './outcomes.ts'
 import { onStderr, PLAIN } from './screen/palette.ts'
+import { toType } from './to-type.ts'
 
 /** The most kinds of failures that are told apart: causes come from outside. */
 const MOST_KINDS = 1_000
@@ -63,14 +65,15 @@ export class RunTally {
   }
 
   /** What failed, where the copies are, and the command that retries. */
-  async lines(home: Home, columns: number): Promise<string[]> {
+  async lines(home: Home, options: GlobalOptions, columns: number): Promise<string[]> {
     if (this.pages === 0) return []
+    const retry = onStderr.bold(toType(options, this.#retryCommand()))
     const groups = [...this.#kinds.values()].sort((a, b) => b.pages - a.pages)
     return [
       ...failuresText(groups, this.#urls, this.pages, columns),
       `open:      ${onStderr.bold(join(home.dataDir, await this.#place(home), 'index.html'))}`,
       ...(groups.length > 0
-        ? [`try again: ${onStderr.bold(this.#retryCommand())}, then ${onStderr.bold('archivebox-ts run')}`]
+        ? [`try again: ${retry}, then ${onStderr.bold(toType(options, 'archivebox-ts run'))}`]
         : []),
     ]
   }

@@ -30,5 +30,5 @@ export async function atTheDoor(given: GivenOptions, makes: boolean, tell = sayM
     tell,
     nameOf: (name) => own<Setting>(SETTINGS, name)?.option,
   })
-  return { ...given, ...configured, databaseUrlGiven: given.databaseUrl, problems }
+  return { ...given, ...configured, dataDirGiven: given.dataDir, databaseUrlGiven: given.databaseUrl, problems }
 }

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { closedPaths, FOLDERS, isDataDir, makeFolders, openDataDir, toOpen } from '../../base/data-dir.ts'
 import { FILES_FLOOR, lacksBytes, left } from '../../base/disk-space.ts'
 import { whyUnusable } from '../../base/make-folder.ts'
+import { shellWord } from '../../base/words.ts'
 import { type Check, type Examined, type Finding, green, red, yellow } from './check.ts'
 
 const GB = 1_000_000_000
@@ -31,7 +32,10 @@ function dataDir({ dataDir: given }: Examined): Finding {
     const why = whyUnusable(path)
     if (why !== undefined) return red(why, 'archivebox-ts doctor --data-dir DIR')
     return {
-      ...yellow(`${path} does not exist yet: add and run create it`, `archivebox-ts init --data-dir ${path}`),
+      ...yellow(
+        `${path} does not exist yet: add and run create it`,
+        `archivebox-ts init --data-dir ${shellWord(path)}`,
+      ),
       fix: async () => `created ${openDataDir(path, 'if-empty')}`,
     }
   }

@@ -24,6 +24,7 @@ import type { Asked } from '../settings.ts'
 import { stopWithWrapper } from '../stop-with-wrapper.ts'
 import { type SourceOptions, takeIn } from '../take-in.ts'
 import { printRecord, printText, terminal, wantsJson } from '../terminal.ts'
+import { toType } from '../to-type.ts'
 
 export interface AddOptions extends CrawlOptions, SourceOptions {
   readonly fromArchivebox?: string
@@ -126,11 +127,13 @@ async function addNew(
       return followed === EXIT.ok ? codeOf(intake) : followed
     }
     if (wantsJson(options)) printRecord(crawlRecord(crawl))
-    else if (verb.indexOnly)
-      terminal.say(
-        `listed ${counted(list)}; ${onStderr.bold(`archivebox-ts crawl resume ${shortId(crawl.id)}`)} archives them`,
-      )
-    else terminal.say(`queued ${counted(list)} as crawl ${crawl.id}; ${onStderr.bold('archivebox-ts run')} works on it`)
+    else if (verb.indexOnly) {
+      const way = toType(options, `archivebox-ts crawl resume ${shortId(crawl.id)}`)
+      terminal.say(`listed ${counted(list)}; ${onStderr.bold(way)} archives them`)
+    } else {
+      const way = onStderr.bold(toType(options, 'archivebox-ts run'))
+      terminal.say(`queued ${counted(list)} as crawl ${crawl.id}; ${way} works on it`)
+    }
     return codeOf(intake)
   }
   // The process is written with its crawl by one statement, unless a runner has to know it before.

@@ -19,6 +19,7 @@ import { LiveView } from '../live-view.ts'
 import { loopbackOf } from '../loopback.ts'
 import { sayWhatIsWrong } from '../machine-report.ts'
 import { sayMeanwhile } from '../meanwhile.ts'
+import type { GlobalOptions } from '../options.ts'
 import { readInput } from '../records/input.ts'
 import { sayQueued } from '../records/queued.ts'
 import { graceMs, scopeOf, type WorkOptions, workOptions } from '../run-options.ts'
@@ -29,6 +30,7 @@ import type { Asked } from '../settings.ts'
 import { spawnBackup } from '../spawn-backup.ts'
 import { heedNohup, stopWithWrapper } from '../stop-with-wrapper.ts'
 import { logLevel, printJson, terminal, terminalSink } from '../terminal.ts'
+import { toType } from '../to-type.ts'
 
 export interface RunVerbOptions extends WorkOptions {
   readonly exitOnIdle?: boolean
@@ -144,8 +146,8 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
     if (why === 'superseded') process.exit()
     const told = async () => {
       if (verb.daemon || options.quiet) return await ping(home.db).catch(() => {})
-      for (const line of await tally.lines(home, terminal.columns)) terminal.say(line)
-      if (why === 'drained' || why === 'forced') await sayWhatWaits(home)
+      for (const line of await tally.lines(home, options, terminal.columns)) terminal.say(line)
+      if (why === 'drained' || why === 'forced') await sayWhatWaits(home, options)
     }
     isSilent = !(await untilLate(told(), TELL_MS))
   } finally {
@@ -156,12 +158,13 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
   }
 }
 
-async function sayWhatWaits({ db }: Home): Promise<void> {
+async function sayWhatWaits({ db }: Home, options: GlobalOptions): Promise<void> {
   // The database may be the reason why we ended.
   const counts = await allPages(db).then(
     ({ counts }) => counts,
     () => undefined,
   )
   const waiting = counts ? counts.queued + counts.started : 0
-  if (waiting > 0) terminal.say(`${many(waiting, 'page')} left: ${onStderr.bold('archivebox-ts run')} goes on`)
+  const run = onStderr.bold(toType(options, 'archivebox-ts run'))
+  if (waiting > 0) terminal.say(`${many(waiting, 'page')} left: ${run} goes on`)
 }

@@ -24,6 +24,7 @@ import type { Column } from '../screen/table.ts'
 import type { Asked } from '../settings.ts'
 import { type SourceOptions, takeIn } from '../take-in.ts'
 import { printRecord, terminal, wantsJson } from '../terminal.ts'
+import { toType } from '../to-type.ts'
 
 export interface ScheduleOptions extends CrawlOptions, SourceOptions {
   readonly every: string
@@ -46,9 +47,8 @@ export async function scheduleAdd(options: Asked, args: readonly string[], verb:
       if (wantsJson(options)) return printRecord(scheduleRecord(row))
       const when = `${inZone(row.next_at, row.timezone)} (${row.timezone})`
       terminal.say(`schedule ${row.id}: ${many(urls.length, 'URL')}, next at ${when}`)
-      terminal.say(
-        `${onStderr.bold('archivebox-ts run')} archives them; schedule run ${shortId(row.id)} queues them now`,
-      )
+      const way = onStderr.bold(toType(options, 'archivebox-ts run'))
+      terminal.say(`${way} archives them; schedule run ${shortId(row.id)} queues them now`)
     })
   } finally {
     await open.close()

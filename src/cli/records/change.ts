@@ -7,6 +7,7 @@ import { many } from '../format.ts'
 import type { GlobalOptions } from '../options.ts'
 import { onStderr } from '../screen/palette.ts'
 import { terminal } from '../terminal.ts'
+import { toType } from '../to-type.ts'
 import { sayUnqueued } from '../unqueued.ts'
 import { printChanged, withChosen } from './chosen.ts'
 import type { Kind } from './kinds.ts'
@@ -72,7 +73,8 @@ export async function retry<Row extends { readonly id: string }>(
       return terminal.say('nothing to retry')
     }
     const queued = `queued ${many(results.length, 'hook')} of ${many(snapshots, 'page')} again`
-    terminal.say(`${queued}; earlier attempts are kept; ${onStderr.bold('archivebox-ts run')} works on them`)
+    const way = onStderr.bold(toType(options, 'archivebox-ts run'))
+    terminal.say(`${queued}; earlier attempts are kept; ${way} works on them`)
     await printChanged(options, open, kind, kind.noun === 'result' ? results : ids)
   })
 }

@@ -61,6 +61,14 @@ describe('DATA_DIR', () => {
     expect(readdirSync(folder)).toEqual(['file'])
   })
 
+  it('that holds other files is refused, with the command that insists on that folder', async () => {
+    writeFileSync(join(folder, 'mine.txt'), '')
+    const { code, stderr } = await program(['add', '--data-dir', '.', URL], { cwd: folder })
+    expect(code, stderr).toBe(2)
+    expect(stderr).toContain(`insist with: archivebox-ts init --force --data-dir ${folder}\n`)
+    expect(readdirSync(folder)).toEqual(['mine.txt'])
+  })
+
   it('that is a symbolic link to nothing, or to itself, is refused at once', async () => {
     symlinkSync('gone', join(folder, 'link'))
     symlinkSync('loop', join(folder, 'loop'))
