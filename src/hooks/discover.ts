@@ -6,7 +6,7 @@ import type { Makes } from '../base/makes.ts'
 import { asset } from '../base/package-root.ts'
 import { type Declared, withTimeout } from './declared.ts'
 import { type Manifest, manifestOf } from './manifest.ts'
-import { pluginFolders } from './plugin-folders.ts'
+import { type PluginFolder, pluginFolders } from './plugin-folders.ts'
 import { readDeclared } from './resolved.ts'
 import { speaksUpstream } from './shebang.ts'
 import { meaningOf, saidBy } from './upstream/meanings.ts'
@@ -43,7 +43,7 @@ export interface Hook
 }
 
 /** A folder of hooks. */
-export interface Plugin extends Manifest {
+export interface Plugin extends Manifest, Pick<PluginFolder, 'broken'> {
   readonly name: string
   readonly folder: string
   readonly tree: string
@@ -103,7 +103,7 @@ function readPlugins(trees: readonly string[]): Plugin[] {
   const browsers = new Set<string>()
   for (const [index, tree] of trees.entries()) {
     const builtIn = index === 0
-    for (const { name, files, config } of pluginFolders(tree, builtIn)) {
+    for (const { name, files, config, broken } of pluginFolders(tree, builtIn)) {
       const folder = join(tree, name)
       const hooks = files.filter((file) => HOOK_NAME.test(file))
       const said = manifestOf(config)
@@ -114,7 +114,8 @@ function readPlugins(trees: readonly string[]): Plugin[] {
       const makes = said.makes ?? plugins.get(name)?.makes
       const meaning = meaningOf({ name, makes })
       if (builtIn && meaning.browser) browsers.add(name)
-      plugins.set(name, { name, folder, tree, builtIn, ...said, makes, binaries, declares, hooks, upstream, meaning })
+      const more = { makes, binaries, declares, hooks, upstream, meaning, ...(broken !== undefined && { broken }) }
+      plugins.set(name, { name, folder, tree, builtIn, ...said, ...more })
     }
   }
   // Built-in plugins that capture what our browser shows do so in its one visit of the page. Where a plugin of a user

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { codeOf, messageOf } from '../base/errors.ts'
 
 /** A folder of a plugin tree, as it is on disk. */
 export interface PluginFolder {
@@ -7,6 +8,8 @@ export interface PluginFolder {
   readonly files: readonly string[]
   /** Its config.json; empty when there is none, or it cannot be read. */
   readonly config: Readonly<Record<string, unknown>>
+  /** Why its config.json counts as empty, although it is there. */
+  readonly broken?: string
 }
 
 /**
@@ -19,7 +22,7 @@ export function pluginFolders(tree: string, isOurs: boolean): readonly PluginFol
   if (Array.isArray(kept)) return kept as readonly PluginFolder[]
   return (entriesOf(tree) ?? []).flatMap((name) => {
     const files = /^[._]/.test(name) || name === 'base' ? undefined : entriesOf(join(tree, name))
-    return files ? [{ name, files, config: objectIn(join(tree, name, 'config.json')) }] : []
+    return files ? [{ name, files, ...configIn(join(tree, name, 'config.json')) }] : []
   })
 }
 
@@ -32,8 +35,15 @@ function entriesOf(folder: string): string[] | undefined {
   }
 }
 
-function objectIn(file: string): PluginFolder['config'] {
-  return (jsonIn(file) ?? {}) as PluginFolder['config']
+function configIn(file: string): Pick<PluginFolder, 'config' | 'broken'> {
+  try {
+    const config: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    const isObject = typeof config === 'object' && config !== null && !Array.isArray(config)
+    return isObject ? { config: { ...config } } : { config: {}, broken: 'config.json is not a JSON object' }
+  } catch (error) {
+    if (error instanceof SyntaxError) return { config: {}, broken: `config.json is not JSON: ${messageOf(error)}` }
+    return codeOf(error) === 'ENOENT' ? { config: {} } : { config: {}, broken: `config.json: ${messageOf(error)}` }
+  }
 }
 
 function jsonIn(file: string): unknown {

@@ -33,7 +33,7 @@ export type PluginRecord = Awaited<ReturnType<typeof pluginRecord>>
  */
 export async function pluginRecord(plugin: Plugin, all: readonly Plugin[], settings: HookSettings, asking: Asking) {
   const { name, folder, builtIn, means, mimetypes, requires, declares } = plugin
-  const unclear = whyNotMakes(plugin.makes)
+  const wrong = [plugin.broken, whyNotMakes(plugin.makes)]
   // Its hooks as they would run if it were enabled.
   const whole = { ...settings, [enabledSetting(name)]: 'true' }
   const hooks = EVENTS.flatMap((event) =>
@@ -62,7 +62,7 @@ export async function pluginRecord(plugin: Plugin, all: readonly Plugin[], setti
     makes: mimetypes,
     hooks,
     needs: { plugins: requires, programs: programs.map(({ lacks: _, ...rest }) => rest) },
-    lacks: [...[lacking, unclear].filter((why) => why !== undefined), ...programs.flatMap(({ lacks }) => lacks ?? [])],
+    lacks: [lacking, ...wrong, ...programs.map(({ lacks }) => lacks)].filter((why) => why !== undefined),
     settings: declares.map((setting) => setting.name),
   } as const
 }

@@ -71,6 +71,19 @@ describe('plugin list and show', () => {
   })
 })
 
+it('plugin show says what is wrong with a config.json', async () => {
+  hook('broken', 'on_Snapshot__41_broken.sh', 'exit 0')
+  for (const [text, why] of [
+    ['{bad', /^config\.json is not JSON: .*position 1/],
+    ['[]', /^config\.json is not a JSON object$/],
+    ['{}', undefined],
+  ] as const) {
+    writeFileSync(join(dir, 'plugins', 'broken', 'config.json'), text)
+    const [shown] = recordsIn((await plugin('show broken')).stdout) as { lacks: string[] }[]
+    expect(shown!.lacks).toEqual(why ? [expect.stringMatching(why)] : [])
+  }
+})
+
 describe('plugin enable and disable', () => {
   it('turn it on and off in archivebox.toml, and say when that does not count', async () => {
     const isOn = async () => recordsIn((await plugin('show title')).stdout)[0].enabled
