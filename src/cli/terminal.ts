@@ -1,6 +1,7 @@
 import { once } from 'node:events'
+import { getSystemErrorMessage } from 'node:util'
 import { coloured, escapedJson, harmless, legible } from '../base/clean.ts'
-import { type AppError, messageOf, UsageErrors } from '../base/errors.ts'
+import { AppError, EXIT, messageOf, UsageErrors } from '../base/errors.ts'
 import { atLeast, type Level, type LineIds, type LogLine, type Sink } from '../base/log.ts'
 import type { GlobalOptions } from './options.ts'
 import { canvasOn } from './screen/canvas.ts'
@@ -78,8 +79,21 @@ class Terminal {
 
 export const terminal = new Terminal()
 
-// A reader that has seen enough (`| head`) is no failure of ours; work in progress goes on to its end.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+let isStdoutOver = false
+
+// A reader that has seen enough (`| head`) is no failure of ours, a full disk is; work in progress goes on to its end.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (!isStdoutOver && error.code !== 'EPIPE') {
+    const why = error.errno === undefined ? messageOf(error) : getSystemErrorMessage(error.errno)
+    sayError(new AppError(`cannot write to stdout: ${why}`))
+    process.once('exit', () => {
+      process.exitCode ||= EXIT.failed
+    })
+  }
+  isStdoutOver = true
+})
+// What cannot be said cannot be reported either.
+process.stderr.on('error', () => {})
 
 /** Data goes to stdout: one JSON object per line. */
 export function printRecord(record: object): void {
@@ -96,10 +110,15 @@ export function printText(text: string): void {
   process.stdout.write(process.stdout.isTTY ? legible(text) : text)
 }
 
-/** Whether to write more data. Waits for a slow reader; false: it has seen enough. */
+/** Whether stdout takes no more: its reader has seen enough, or a failure was said. */
+export function stdoutIsOver(): boolean {
+  return isStdoutOver
+}
+
+/** Whether to write more data. Waits for a slow reader; false: stdout takes no more. */
 export function readerWantsMore(): boolean | Promise<boolean> {
   const { stdout } = process
-  if (stdout.destroyed || !stdout.writableNeedDrain) return !stdout.destroyed
+  if (isStdoutOver || !stdout.writableNeedDrain) return !isStdoutOver
   return once(stdout, 'drain').then(
     () => true,
     () => false,

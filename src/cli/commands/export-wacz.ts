@@ -1,12 +1,12 @@
 import { listRows } from '../../app/lists.ts'
-import { AppError, codeOf, UsageError } from '../../base/errors.ts'
+import { AppError, UsageError } from '../../base/errors.ts'
 import { pagesOn } from '../../db/nodes.ts'
 import { WaczPages } from '../../pages/wacz.ts'
 import { withHome } from '../home.ts'
 import type { GlobalOptions } from '../options.ts'
 import { SNAPSHOT } from '../records/kinds.ts'
 import { type FilterOptions, queryOf } from '../records/list.ts'
-import { terminal } from '../terminal.ts'
+import { stdoutIsOver, terminal } from '../terminal.ts'
 import { sayUnread } from '../unread.ts'
 
 export interface WaczOptions extends FilterOptions {
@@ -30,8 +30,9 @@ export async function exportWacz(options: GlobalOptions, verb: WaczOptions): Pro
           lacking > 0 ? `none of ${lacking} pages has a WARC` : elsewhere > 0 ? 'no page is here' : 'no pages match',
         )
       await pages.write(process.stdout, `${count} archived pages`).catch((error: unknown) => {
-        if (codeOf(error) !== 'EPIPE') throw error // The reader has seen enough.
+        if (!stdoutIsOver()) throw error
       })
+      if (stdoutIsOver()) return
       terminal.say(`${count} pages${lacking > 0 ? `, without ${lacking} that have no WARC` : ''}`)
     } finally {
       pages.close()

@@ -124,6 +124,21 @@ describe('export', () => {
     )
   })
 
+  it('fails, as every command does, when stdout takes nothing because its disk is full', async () => {
+    const under = ['sh', '-c', 'exec "$@" >/dev/full', 'sh']
+    for (const command of [
+      ['export'],
+      ['snapshot', 'list'],
+      ['config', 'list'],
+      ['completion', 'bash'],
+      ['add', '--dry-run', PLAIN],
+    ]) {
+      const { code, stderr } = await home.run(command, { under })
+      expect(code, command.join(' ')).toBe(1)
+      expect(stderr.match(/^error: .*/gm)).toEqual(['error: cannot write to stdout: no space left on device'])
+    }
+  })
+
   it('waits for a slow reader, and ends quietly with one that leaves', async () => {
     const slow = await homes.clone(home)
     try {
