@@ -1,6 +1,6 @@
 import { type CrawlLimits, newCrawl, type Pairs } from '../app/add/new-crawl.ts'
 import type { About, Refuse } from '../app/add/refuse.ts'
-import { commaList } from '../app/records/names.ts'
+import { commaList, namesOf } from '../app/records/names.ts'
 import { UsageError } from '../base/errors.ts'
 import { size } from '../base/kinds.ts'
 import type { Problems } from '../base/problems.ts'
@@ -25,13 +25,14 @@ export interface CrawlOptions {
 export async function limitsOf(asked: Asked, verb: CrawlOptions): Promise<CrawlLimits> {
   const { problems } = asked
   const { urlAllowlist, urlDenylist } = verb
+  const plugins = problems.attempt(() => (verb.plugins === undefined ? undefined : namesOf(verb.plugins, '--plugins')))
   const wanted = {
     maxDepth: problems.attempt(() => wholeNumber(verb.depth, '--depth', 4)) ?? 0,
     maxUrls: problems.attempt(() => wholeNumber(verb.maxUrls ?? '0', '--max-urls', 10_000_000)) ?? 0,
     maxSize: problems.attempt(() => bytes(verb.maxSize ?? '0', '--max-size')) ?? 0,
     tags: commaList(verb.tag),
     label: verb.label ?? '',
-    ...(verb.plugins !== undefined && { plugins: commaList(verb.plugins) }),
+    ...(plugins && { plugins }),
     ...(urlAllowlist !== undefined && { urlAllowlist }),
     ...(urlDenylist !== undefined && { urlDenylist }),
     settings: ownSettings(asked, verb),

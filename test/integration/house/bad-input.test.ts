@@ -184,6 +184,7 @@ describe('a command line', () => {
     for (const depth of ['5', '-1', '1.5', 'one', ''])
       await refused(['add', `--depth=${depth}`, url], /--depth takes a whole number from 0 to 4/)
     await refused(['add', '--max-urls', 'many', url], /--max-urls takes a whole number/)
+    for (const none of ['', ', ,']) await refused(['add', '--plugins', none, url], /--plugins takes names, comma-sep/)
     await refused(['add', '-c', 'TIMEOUT', url], /-c takes KEY=VALUE/)
     await refused(['add', '--no-such-option', url], /unknown option '--no-such-option'/)
     await refused(['add', '--depth'], /argument missing/)
