@@ -9,7 +9,7 @@ import type { Asked } from './settings.ts'
 
 /** The options of a new crawl, as typed. */
 export interface CrawlOptions {
-  readonly depth: string
+  readonly depth?: string
   readonly tag?: string
   readonly label?: string
   readonly plugins?: string
@@ -27,7 +27,7 @@ export async function limitsOf(asked: Asked, verb: CrawlOptions): Promise<CrawlL
   const { urlAllowlist, urlDenylist } = verb
   const plugins = problems.attempt(() => (verb.plugins === undefined ? undefined : namesOf(verb.plugins, '--plugins')))
   const wanted = {
-    maxDepth: problems.attempt(() => wholeNumber(verb.depth, '--depth', 4)) ?? 0,
+    maxDepth: problems.attempt(() => wholeNumber(verb.depth ?? '0', '--depth', 4)) ?? 0,
     maxUrls: problems.attempt(() => wholeNumber(verb.maxUrls ?? '0', '--max-urls', 10_000_000)) ?? 0,
     maxSize: problems.attempt(() => bytes(verb.maxSize ?? '0', '--max-size')) ?? 0,
     tags: commaList(verb.tag),

@@ -27,6 +27,8 @@ export function workOptions(verb: WorkOptions, input?: string) {
     throw new UsageError(`run takes no argument but -, not "${input}"`, 'archivebox-ts add queues URLs')
   if (input !== undefined && (verb.crawlId !== undefined || verb.snapshotId !== undefined))
     throw new UsageError('with -, the records on stdin choose the work: leave out --crawl-id and --snapshot-id')
+  if (input !== undefined && verb.maintenanceOnly)
+    throw new UsageError('- works on the records on stdin, --maintenance-only on nothing: leave one of them out')
   if (verb.crawlId !== undefined && verb.snapshotId !== undefined)
     throw new UsageError('--crawl-id and --snapshot-id exclude each other')
   for (const kind of verb.exclude)

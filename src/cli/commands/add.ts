@@ -49,6 +49,8 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
     options.problems.add(
       '--from-archivebox imports a collection as it is: it takes no URL, --file, --run, --wait or --index-only',
     )
+  if (verb.demo && (args.length > 0 || verb.file !== undefined || from !== undefined))
+    options.problems.add('--demo archives a small site of its own: it takes no URL, --file or --from-archivebox')
   if (from === undefined && verb.link) options.problems.add('--link works only with --from-archivebox')
   const config = verb.again ? [EVERYTHING_ANEW, ...verb.config] : verb.config
   const limits = await limitsOf(options, { ...verb, config })

@@ -16,14 +16,16 @@ import { CRAWL, SNAPSHOT } from './kinds.ts'
 import { printerOf } from './print.ts'
 
 /**
- * `crawl create`: one crawl of all URLs, those of snapshot records included; a crawl record becomes a new one like it.
- * Nothing is run.
+ * `crawl create`: one crawl of all URLs, those of snapshot records included; a crawl record becomes a new one like it,
+ * except for what the options say. Nothing is run.
  */
 export async function createCrawls(options: Asked, args: readonly string[], verb: CrawlOptions): Promise<void> {
   const limits = await limitsOf(options, verb)
   const { words, lines } = await readInput(args, 'URL')
   const call = { tell: sayMeanwhile }
-  const copies = lines.flatMap(({ record }) => (record?.['type'] === 'Crawl' ? [crawlLike(record, limits, call)] : []))
+  const copies = lines.flatMap(({ record }) =>
+    record?.['type'] === 'Crawl' ? [crawlLike(withoutTyped(record, verb), limits, call)] : [],
+  )
   const { pages, others } = pagesIn(options, lines, ['Crawl'])
   const all = [...words.map((url) => ({ url })), ...pages]
   const fresh = all.length > 0 ? [{ ...limits, list: checkedPages(all, call) }] : []
@@ -37,6 +39,19 @@ export async function createCrawls(options: Asked, args: readonly string[], verb
       await printerOf(options, CRAWL, {}).all(await listedByIds(home.db, CRAWL, ids))
     })
   })
+}
+
+const OPTION_OF = new Map<string, keyof CrawlOptions>([
+  ['max_depth', 'depth'],
+  ['max_urls', 'maxUrls'],
+  ['tags', 'tag'],
+  ['label', 'label'],
+])
+
+/** The fields of a crawl's record that no option of this command line replaces. */
+function withoutTyped(record: Readonly<Record<string, unknown>>, verb: CrawlOptions): Record<string, unknown> {
+  const isTyped = (field: string) => OPTION_OF.has(field) && verb[OPTION_OF.get(field)!] !== undefined
+  return Object.fromEntries(Object.entries(record).filter(([field]) => !isTyped(field)))
 }
 
 export interface NewSnapshotOptions {
@@ -54,7 +69,7 @@ export async function createSnapshots(
   const { problems } = options
   const given = givenForPages(options, settingPairs(problems, verb.config), refusing(problems))
   const tags = commaList(verb.tag)
-  const limits = verb.crawlId === undefined ? await limitsOf(options, { depth: '0', config: [] }) : undefined
+  const limits = verb.crawlId === undefined ? await limitsOf(options, { config: [] }) : undefined
   problems.refuse()
   const { words, lines } = await readInput(args, 'URL')
   const { pages, others } = pagesIn(options, lines, [])

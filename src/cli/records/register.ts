@@ -73,7 +73,7 @@ export function registerRecordVerbs(
 /** The options that limit and configure a crawl. */
 export function limitOptions(command: Verb): Verb {
   return command
-    .option('--depth <n>', 'how many links away from the given pages to go, 0 to 4', '0')
+    .option('--depth <n>', 'how many links away from the given pages to go, 0 to 4 (default: 0)')
     .option('--tag <names>', 'tags for every page, comma-separated')
     .option('--label <text>', 'a name for this crawl')
     .option('--plugins <names>', 'only these plugins, comma-separated')

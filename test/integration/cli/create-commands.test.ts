@@ -130,8 +130,11 @@ describe('crawl create', () => {
     const [passed, copy] = await records(home, ['crawl', 'create'], lines(like, result))
     expect(passed).toEqual(result)
     expect(copy).toMatchObject({ ...like, id: expect.not.stringContaining(crawl), status: 'queued' })
+    const typed = ['--depth', '0', '--max-urls', '7', '--tag', 'y', '--label', 'mine']
+    const [other] = await records(home, ['crawl', 'create', ...typed, '-'], lines(like))
+    expect(other).toMatchObject({ urls: [url(3)], max_depth: 0, max_urls: 7, tags: ['y'], label: 'mine' })
     await refusal(home, ['crawl', 'create', '-'], 2, /not a valid crawl/, lines({ ...like, max_depth: 9 }))
     await refusal(home, ['crawl', 'create', '--depth', '9', url(1)], 2, /--depth/)
-    expect(await home.value('select count(*) from crawl')).toBe('3')
+    expect(await home.value('select count(*) from crawl')).toBe('4')
   })
 })

@@ -103,6 +103,7 @@ describe('run -', () => {
       /^error: max_depth/,
     ],
     ['', ['--crawl-id', '01994f6e-0c1a-7c3e-9d55-0123456789ab'], /^error: with -, the records on stdin choose/],
+    ['http://127.0.0.1:1/', ['--maintenance-only'], /^error: - works on the records on stdin/],
   ])('%j %j is a mistake: it leaves with 2, and nothing is queued', async (input, args, message) => {
     const home = await homes.make()
     const { code, stderr } = await home.run(['run', '-', ...args], { input })
