@@ -37,7 +37,9 @@ export async function parse(root: Command, argv: readonly string[]): Promise<voi
 /** A URL where a verb is expected stands for `add --run`. */
 function withVerb(argv: readonly string[]): string[] {
   const at = verbAt(argv)
-  return isPage(argv[at]) ? argv.toSpliced(at, 0, 'add', '--run') : [...argv]
+  if (!isPage(argv[at])) return [...argv]
+  const end = argv.indexOf('--') // Behind it there are no options.
+  return argv.toSpliced(end > 1 && end < at ? end : at, 0, 'add', '--run')
 }
 
 /** A defect, or trouble that was not foreseen: one line and where to look; the stack only with LOG_LEVEL=debug. */

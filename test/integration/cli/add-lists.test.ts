@@ -116,6 +116,14 @@ describe('a list of bookmarks', () => {
 })
 
 describe('a URL without a verb', () => {
+  it('means add --run behind --, too', async () => {
+    const home = await homes.make()
+    const { code, stderr } = await home.run(['-q', '--', url(1)])
+    expect(code, stderr).toBe(0)
+    expect(stderr).not.toContain('left out')
+    expect(await listed(home, '--outcome', 'archived')).toHaveLength(1)
+  })
+
   it.each([[], ['--json', '--wait-db', '9']])('means add --run, behind options like %j, too', async (...options) => {
     const home = await homes.make()
     const { code, stderr } = await home.run([...options.flat(), url(1), '--plugins', 'html'])
