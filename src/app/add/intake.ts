@@ -11,6 +11,7 @@ import type { Call } from '../call.ts'
 /** How many of the entries that are left out are named. */
 const NAMED = 10
 const MOST_URLS = 10_000_000
+const NO_URL = { why: 'no URL given', hint: 'for example: https://example.com' }
 
 /** An entry with settings for its page alone; untrusted lists have none. */
 export interface ListedPage extends Entry {
@@ -70,13 +71,13 @@ export class Intake {
     return this.#named[0]
   }
 
-  /** Reports what was left out, if anything. Throws UsageError when no URL is left. */
-  list({ tell }: Call<LeftOut> = {}): UrlList {
+  /**
+   * Reports what was left out, if anything. Throws UsageError when no URL is left.
+   * @param none what is wrong when there was no entry at all, and what helps without a URL
+   */
+  list({ tell }: Call<LeftOut> = {}, { why, hint } = NO_URL): UrlList {
     const list = this.#urls.list()
-    if (!list) {
-      const hint = 'archivebox-ts add https://example.com, or a list with --file or on stdin'
-      throw new UsageError(this.#named[0] ?? 'no URL given', hint)
-    }
+    if (!list) throw new UsageError(this.#named[0] ?? why, hint)
     const more = this.refused + this.broken - this.#named.length
     if (this.#named.length > 0) tell?.({ event: 'left out', reasons: this.#named, more })
     return list

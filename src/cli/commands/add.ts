@@ -16,7 +16,6 @@ import { type CrawlOptions, limitsOf } from '../crawl-options.ts'
 import { many } from '../format.ts'
 import { asProcess, asProcessOf, openHome } from '../home.ts'
 import { sayIntake, sayWrapped } from '../intake-summary.ts'
-import { sayMeanwhile } from '../meanwhile.ts'
 import type { GlobalOptions } from '../options.ts'
 import { OwnRunner } from '../own-runner.ts'
 import { onStderr } from '../screen/palette.ts'
@@ -66,8 +65,7 @@ export async function add(options: Asked, args: readonly string[], verb: AddOpti
       const ofDemo = { ...limits, maxDepth: Math.max(1, limits.maxDepth), label: limits.label || 'Demo' }
       return await queue(options, intake, { list: intake.list(), crawl: ofDemo }, { ...verb, run: true })
     }
-    await takeIn(intake, args, verb)
-    const list = intake.list({ tell: sayMeanwhile })
+    const list = await takeIn(intake, args, 'add', verb)
     const crawl = verb.maxUrls === undefined ? withLimit(limits, list.total) : limits
     if (crawl !== limits && !options.quiet)
       sayWrapped(

@@ -15,7 +15,6 @@ import { type ListedSchedule, listSchedules } from '../../db/schedules.ts'
 import { type CrawlOptions, limitsOf } from '../crawl-options.ts'
 import { many } from '../format.ts'
 import { asProcess, openHome, withHome } from '../home.ts'
-import { sayMeanwhile } from '../meanwhile.ts'
 import type { GlobalOptions } from '../options.ts'
 import { ID } from '../records/list-kind.ts'
 import { type PrintOptions, printerOf } from '../records/print.ts'
@@ -36,8 +35,8 @@ export async function scheduleAdd(options: Asked, args: readonly string[], verb:
   const recurrence = options.problems.attempt(() => recurrenceOf(verb.every, verb.timezone))
   const limits = await limitsOf(options, verb)
   const intake = new Intake(AddressFilter.ofPrivate(strongest(limits.config.env ?? {}, options.settings.texts)))
-  const urls = await takeIn(intake, args, verb)
-    .then(() => scheduleUrls(intake.list({ tell: sayMeanwhile })))
+  const urls = await takeIn(intake, args, 'schedule add --every day', verb)
+    .then(scheduleUrls)
     .finally(() => intake.close())
   const crawl = verb.maxUrls === undefined ? withLimit(limits, urls.length) : limits
   const open = await openHome(options, 'if-empty')

@@ -107,6 +107,13 @@ describe('a list of bookmarks', () => {
     const wrong = await home.run(['add', '--parser', 'word', '--file', csv])
     expect([wrong.code, wrong.stdout]).toEqual([2, ''])
     expect(wrong.stderr).toContain('auto, txt, html, netscape')
+    const rss = await home.run(['add', '--parser', 'rss', '-'], { input: 'https://a.example/' })
+    expect([rss.code, rss.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^error: --parser rss finds no URL in stdin\nhint: {2}leave --parser out/),
+    ])
+    const none = await home.run(['schedule', 'add', '--every', 'day'])
+    expect(none.stderr).toMatch(/^error: no URL given\nhint: {2}archivebox-ts schedule add --every day https/)
     const file = await home.run(['add', csv])
     expect([file.code, file.stderr]).toEqual([2, expect.stringContaining(`--file ${csv}`)])
     mkdirSync(join(folder, 'no-list'))
