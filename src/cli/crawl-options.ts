@@ -1,6 +1,6 @@
 import { type CrawlLimits, newCrawl, type Pairs } from '../app/add/new-crawl.ts'
 import type { About, Refuse } from '../app/add/refuse.ts'
-import { commaList, namesOf } from '../app/records/names.ts'
+import { namesOf, tagsIn } from '../app/records/names.ts'
 import { UsageError } from '../base/errors.ts'
 import { size } from '../base/kinds.ts'
 import type { Problems } from '../base/problems.ts'
@@ -30,7 +30,7 @@ export async function limitsOf(asked: Asked, verb: CrawlOptions): Promise<CrawlL
     maxDepth: problems.attempt(() => wholeNumber(verb.depth ?? '0', '--depth', 4)) ?? 0,
     maxUrls: problems.attempt(() => wholeNumber(verb.maxUrls ?? '0', '--max-urls', 10_000_000)) ?? 0,
     maxSize: problems.attempt(() => bytes(verb.maxSize ?? '0', '--max-size')) ?? 0,
-    tags: commaList(verb.tag),
+    tags: problems.attempt(() => tagsIn(verb.tag)) ?? [],
     label: verb.label ?? '',
     ...(plugins && { plugins }),
     ...(urlAllowlist !== undefined && { urlAllowlist }),

@@ -38,6 +38,12 @@ async function fair(house: House, args: readonly string[], more: Pick<Call, 'inp
 }
 
 const cannotBeWord = (text: string) => text.replaceAll('\0', '').toWellFormed()
+/** Other tags are refused, and then nothing is crawled. */
+const tagOf = (name: string) =>
+  name
+    .replaceAll(/\p{Cc}/gu, '')
+    .slice(0, 100)
+    .toWellFormed() || 'x'
 
 /** A site from the seed is crawled, by a visitor who is logged in or not. */
 export async function crawlRound(chance: Chance, house: House): Promise<Round> {
@@ -48,7 +54,7 @@ export async function crawlRound(chance: Chance, house: House): Promise<Round> {
     const env = isCaptured ? { ...WITH_BROWSER, CHROME_SETTLE_TIMEOUT: '2' } : {}
     const most = isCaptured ? ['--max-urls', '12', '--plugins', CAPTURES] : ['--max-urls', '80', '--plugins', PLUGINS]
     const persona = chance.onceIn(2) ? ['--persona', 'known'] : []
-    const words = ['--tag', cannotBeWord(chance.name()) || 'x', '--label', cannotBeWord(chance.text(200))]
+    const words = ['--tag', tagOf(chance.name()), '--label', cannotBeWord(chance.text(200))]
     const args = ['--again', '--depth', '1', '-c', 'TIMEOUT=20', ...most, ...persona, ...words, `${site.url}/`]
     const broken = await fair(house, ['add', ...args], { env })
     broken.push(...(await fair(house, ['run', '--exit-on-idle'], { env })))

@@ -12,6 +12,7 @@ import type { Archive } from '../archive.ts'
 import type { Call } from '../call.ts'
 import { trustGiven, trustSettings } from '../trust-given.ts'
 import { cutRecord, isCut } from './cut.ts'
+import { checkTag } from './names.ts'
 
 /** Queues these crawls. @returns their ids */
 export async function createCrawls({ home, known }: Archive, crawls: readonly NewCrawl[]): Promise<string[]> {
@@ -51,6 +52,7 @@ export function crawlLike(
     !isWhole(maxUrls, 10_000_000)
   )
     throw new UsageError(`not a valid crawl: ${JSON.stringify(record).slice(0, 200)}`)
+  for (const tag of tags) checkTag(tag)
   const like = { ...limits, maxDepth: depth, maxUrls, tags, label }
   if (!isCut(record)) {
     const list = checkedUrls(urls, call)

@@ -25,3 +25,23 @@ export function namesOf(text: string, option: string): string[] {
   if (names.length > MOST) throw new UsageError(`${option} takes up to ${MOST} names, not ${names.length}`)
   return names
 }
+
+/** Characters of a tag. */
+const LONGEST_TAG = 100
+
+/** Throws UsageError for an invalid tag: lists of tags are separated by commas and by control characters. */
+export function checkTag(tag: string): void {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is rejected
+  if (tag.trim() === tag && tag !== '' && tag.length <= LONGEST_TAG && !/[,\u0000-\u001f\u007f]/.test(tag)) return
+  throw new UsageError(
+    `"${tag}" cannot be a tag`,
+    `a tag has 1 to ${LONGEST_TAG} characters, no comma or control character, and no blank at its ends`,
+  )
+}
+
+/** The tags that an option lists, or none. Throws UsageError for an invalid one. */
+export function tagsIn(text: string | undefined): string[] {
+  const tags = commaList(text)
+  for (const tag of tags) checkTag(tag)
+  return tags
+}

@@ -11,7 +11,7 @@ import {
 import { reconcileCancelled } from '../../workers/repair/reconcile-work.ts'
 import type { Archive } from '../archive.ts'
 import type { Call } from '../call.ts'
-import { checkTag } from './tag-pages.ts'
+import { checkTag } from './names.ts'
 
 type Of = Pick<Archive, 'home'>
 

@@ -1,5 +1,5 @@
-import { commaList } from '../../app/records/names.ts'
-import { checkTag, tagPages } from '../../app/records/tag-pages.ts'
+import { tagsIn } from '../../app/records/names.ts'
+import { tagPages } from '../../app/records/tag-pages.ts'
 import { UsageError } from '../../base/errors.ts'
 import { many } from '../format.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -24,8 +24,7 @@ export interface TagOptions {
 
 /** `snapshot tag` */
 async function tagSnapshots(options: GlobalOptions, args: readonly string[], verb: TagOptions): Promise<void> {
-  const change = { add: commaList(verb.add), remove: commaList(verb.remove) }
-  for (const tag of [...change.add, ...change.remove]) checkTag(tag)
+  const change = { add: tagsIn(verb.add), remove: tagsIn(verb.remove) }
   const both = change.add.find((tag) => change.remove.includes(tag))
   if (both !== undefined) throw new UsageError(`${both} cannot be added and removed at once`)
   if (change.add.length + change.remove.length === 0)

@@ -1,5 +1,5 @@
 import type { Archive } from '../../app/archive.ts'
-import { checkTag } from '../../app/records/tag-pages.ts'
+import { checkTag } from '../../app/records/names.ts'
 import { deleteTags, mergeTags, renameTag, tagsNamed } from '../../app/records/tags.ts'
 import { oneLine } from '../../base/clean.ts'
 import { AppError, UsageError } from '../../base/errors.ts'

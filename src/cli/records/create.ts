@@ -3,7 +3,7 @@ import { givenForPages, recordedSettings } from '../../app/add/page-settings.ts'
 import { findIds } from '../../app/ids.ts'
 import { crawlLike, createCrawls as create, createPages, openCrawl } from '../../app/records/create.ts'
 import type { Line } from '../../app/records/line.ts'
-import { commaList } from '../../app/records/names.ts'
+import { tagsIn } from '../../app/records/names.ts'
 import { listedByIds } from '../../db/lists/listings.ts'
 import { type CrawlOptions, limitsOf, refusing, settingPairs } from '../crawl-options.ts'
 import { many } from '../format.ts'
@@ -68,7 +68,7 @@ export async function createSnapshots(
 ): Promise<void> {
   const { problems } = options
   const given = givenForPages(options, settingPairs(problems, verb.config), refusing(problems))
-  const tags = commaList(verb.tag)
+  const tags = problems.attempt(() => tagsIn(verb.tag)) ?? []
   const limits = verb.crawlId === undefined ? await limitsOf(options, { config: [] }) : undefined
   problems.refuse()
   const { words, lines } = await readInput(args, 'URL')

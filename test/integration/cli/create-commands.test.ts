@@ -86,6 +86,7 @@ describe('snapshot create', () => {
     const home = await homes.make()
     await refusal(home, ['snapshot', 'create'], 2, /no URL given/)
     await refusal(home, ['snapshot', 'create', 'nonsense'], 2, /not a URL: nonsense/)
+    await refusal(home, ['snapshot', 'create', '--tag', 'a\u0007b', url(1)], 2, /cannot be a tag/)
     await refusal(home, ['snapshot', 'create', '-'], 2, /not a record: {"url"/, '{"url":\n')
     await refusal(home, ['snapshot', 'create', '--crawl-id', NOBODY, url(1)], 2, /there is no crawl/)
     expect(await home.value('select count(*) from crawl')).toBe('0')
@@ -133,6 +134,7 @@ describe('crawl create', () => {
     const typed = ['--depth', '0', '--max-urls', '7', '--tag', 'y', '--label', 'mine']
     const [other] = await records(home, ['crawl', 'create', ...typed, '-'], lines(like))
     expect(other).toMatchObject({ urls: [url(3)], max_depth: 0, max_urls: 7, tags: ['y'], label: 'mine' })
+    await refusal(home, ['crawl', 'create', '-'], 2, /cannot be a tag/, lines({ ...like, tags: ['x\ty'] }))
     await refusal(home, ['crawl', 'create', '-'], 2, /not a valid crawl/, lines({ ...like, max_depth: 9 }))
     await refusal(home, ['crawl', 'create', '--depth', '9', url(1)], 2, /--depth/)
     expect(await home.value('select count(*) from crawl')).toBe('4')

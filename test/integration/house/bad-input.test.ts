@@ -185,6 +185,8 @@ describe('a command line', () => {
       await refused(['add', `--depth=${depth}`, url], /--depth takes a whole number from 0 to 4/)
     await refused(['add', '--max-urls', 'many', url], /--max-urls takes a whole number/)
     for (const none of ['', ', ,']) await refused(['add', '--plugins', none, url], /--plugins takes names, comma-sep/)
+    for (const tag of ['a\u0007b', 'x'.repeat(101)])
+      await refused(['add', '--tag', `ok,${tag}`, url], /cannot be a tag/)
     await refused(['add', '--demo', url], /--demo archives a small site of its own/)
     await refused(['add', '--demo', '--file', 'a.txt'], /--demo archives a small site of its own/)
     await refused(['add', '-c', 'TIMEOUT', url], /-c takes KEY=VALUE/)
