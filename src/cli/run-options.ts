@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { findIds } from '../app/ids.ts'
 import { UsageError } from '../base/errors.ts'
@@ -78,12 +78,14 @@ function wholeFrom1(text: string): number {
 function placeForFile(path: string): string {
   const file = resolve(path)
   try {
-    accessSync(dirname(file), constants.W_OK)
+    accessSync(dirname(file), constants.W_OK | constants.X_OK)
   } catch {
     throw new UsageError(
       `--liveness-file: cannot write in ${dirname(file)}`,
       'create the folder first, or choose another one',
     )
   }
+  if (path === '' || statSync(file, { throwIfNoEntry: false })?.isDirectory())
+    throw new UsageError(`--liveness-file takes the path of a file, not "${path}"`, 'for example: /tmp/alive')
   return file
 }

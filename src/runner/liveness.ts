@@ -29,6 +29,7 @@ export class Liveness {
     }
   }
 
+  /** Removes the file. Throws what the file system throws. */
   end(): void {
     if (this.#file !== undefined) rmSync(this.#file, { force: true })
   }

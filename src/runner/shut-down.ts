@@ -38,7 +38,11 @@ export async function shutDown(leader: Leader): Promise<void> {
     // A worker may have found something to do before it learned that it is to exit.
     if (!isOver) await page.writeLast(pool).catch((error: unknown) => log.warn(`archive page: ${messageOf(error)}`))
   }
-  liveness.end()
+  try {
+    liveness.end()
+  } catch (error) {
+    log.error(`cannot remove the liveness file: ${messageOf(error)}`) // The rest of the stop matters more.
+  }
   disk.look() // Reports when a disk that was full has space again.
   const written = last()
   const ms = leader.isSilent || outage.isOn ? LAST_MS.isSilent : LAST_MS.answers

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -190,6 +190,20 @@ describe.concurrent('run --liveness-file', () => {
     expect(existsSync(file)).toBe(true)
     await run(home, '--exit-on-idle')
   })
+
+  it('ends in order when the file cannot be removed, and says so', async () => {
+    const home = await homes.make()
+    const file = join(home.dataDir, 'alive')
+    const runner = home.start(['run', '--liveness-file', file])
+    await eventually(() => existsSync(file))
+    rmSync(file)
+    mkdirSync(file)
+    runner.signal('SIGTERM')
+    const { code, stderr } = await runner.finished()
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(/cannot remove the liveness file: .*is a directory/)
+    expect(stderr).toContain('drained')
+  })
 })
 
 describe.concurrent('run --maintenance-only', () => {
@@ -251,6 +265,8 @@ describe.concurrent('run', () => {
     [['--concurrency', '1.5'], /^error: --concurrency takes a whole number/],
     [['--exclude', 'pages'], /^error: --exclude takes crawl, snapshot, binary, not "pages"/],
     [['--liveness-file', '/no/such/folder/alive'], /^error: --liveness-file: cannot write in \/no\/such\/folder/],
+    [['--liveness-file', ''], /^error: --liveness-file takes the path of a file, not ""/],
+    [['--liveness-file', '/tmp'], /^error: --liveness-file takes the path of a file, not "\/tmp"/],
     [['--snapshot-id', 'nonsense'], /^error: not an id/],
     [['--snapshot-id', '01994f6e-0c1a-7c3e-9d55-0123456789ab'], /^error: there is no snapshot/],
     [['--crawl-id', '01994f6e-0c1a-7c3e-9d55-0123456789ab'], /^error: there is no crawl/],
