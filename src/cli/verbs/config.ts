@@ -13,7 +13,7 @@ export function registerConfig(root: Command, asked: () => Promise<Asked>): void
     'archivebox-ts config list wget timeout',
   ])
     .argument('[word...]', 'only settings with one of these words in the name')
-    .option('--changed', 'only settings that differ from their default')
+    .option('--changed', 'only settings that something sets, even to their default')
   listOptions(list).action(async (words: string[], options: object) =>
     (await import('../commands/config.ts')).configList(await asked(), words, options),
   )
