@@ -49,6 +49,9 @@ const DIFFERENT: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/(?<="type":"Backup".*"size":)\d+(,"sha256":")\w+/g, () => 'N,"sha256":"N'],
   // Counts are summed when a runner has time for it.
   [/(?<="type":"Backup".*"(process|row_change|\w+_total)":)\d+/g, () => 'N'],
+  // A page that is done at once notes no start of a hook.
+  [/(?<="type":"Backup".*"transition":)\d+/g, () => 'N'],
+  [/(?<="handled":.*"archive_result":\{[^}]*"started":)\d+/g, () => 'N'],
   [/\(\d+ rows\)( in \S+ \([\d.]+ kB\))?/g, () => '(N rows)'],
   // The database server.
   [/(?<="server_version":")[\d.]+/g, () => 'N'],
