@@ -178,11 +178,12 @@ function assigned<X>(
   due: (to: string) => string,
 ): (string | X)[] {
   const t = tableOf(machine)
+  const changed = Object.hasOwn(set, machine.columns.changedAt ?? '') ? '' : t.changed
   const follows = machine.heldBy
     ? following(machine, targets, set).map(([column, of]) => text<X>`, ${quote(column)} = ${each(of)}`)
     : token === undefined
       ? [`, ${t.retryAt} = ${each(due)}, ${entered(t)}`]
-      : [`${t.changed}${t.modified}`, ...(t.movedBy ? [text<X>`, ${t.movedBy} = ${token}`] : [])]
+      : [`${changed}${t.modified}`, ...(t.movedBy ? [text<X>`, ${t.movedBy} = ${token}`] : [])]
   return joined<X>([`${t.status} = ${target}`, ...follows, ...also(set)], '')
 }
 

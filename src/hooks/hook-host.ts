@@ -62,6 +62,12 @@ export class HookHost {
     else await process?.stop()
   }
 
+  /** Ends the process if it lives although it had to be killed. Throws CannotEnd. */
+  async endLeft(): Promise<void> {
+    const process = await this.#process?.catch(() => undefined)
+    if (process?.isLeft) await process.kill()
+  }
+
   async #usable(): Promise<WarmProcess> {
     const process = await this.#process?.catch(() => undefined)
     if (process?.usable) return process

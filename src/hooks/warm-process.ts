@@ -95,6 +95,11 @@ export class WarmProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
+  /** Whether it lives although it had to be killed. */
+  get isLeft(): boolean {
+    return this.#isEnding && !this.#hasExited
+  }
+
   /** Whether it can take another job. */
   get usable(): boolean {
     const isThere = !this.#isEnding && !this.#hasExited && this.#child.connected

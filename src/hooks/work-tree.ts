@@ -1,15 +1,29 @@
-import { type Dirent, existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
+import {
+  type Dirent,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Account } from '../base/account.ts'
 import { codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { flush } from '../base/flush.ts'
+import { isUuid } from '../base/ids.ts'
 import { removeAtOnce, removeTree, withRights } from '../base/remove-tree.ts'
 import type { OutputFile, PublishedFiles } from '../db/tables.ts'
 import { isFolder, listTree } from './copy-tree.ts'
 import { freeze, giveNew, takeBack } from './hand-over.ts'
 import { type PublishedPage, publish, reconcilePublications } from './publication.ts'
 import { ShownFiles } from './shown-files.ts'
+
+/** In `.work`: the process that is at work there. */
+const OWNER = '.owner'
 
 /**
  * Where hooks write, apart from what is published: `.work/<plugin>` beside `<plugin>`. Hooks see all earlier outputs
@@ -70,6 +84,18 @@ export class WorkTree {
     for (const entry of entries)
       if (entry.isDirectory() && !entry.name.startsWith('.'))
         await this.#shown.show(entry.name, without.get(entry.name))
+  }
+
+  /** Notes in the open work tree which process is at work in it; hooks that run as another account cannot. */
+  sign(by: string): void {
+    writeFileSync(join(this.work, OWNER), by)
+  }
+
+  /** The process that was at work in the work tree, if it has noted that. */
+  signedBy(): string | undefined {
+    const file = join(this.work, OWNER)
+    const by = existsSync(file) ? readFileSync(file, 'utf8') : ''
+    return isUuid(by) ? by : undefined
   }
 
   /** Whether there is a `.work` of a dead worker. */

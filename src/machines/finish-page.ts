@@ -30,20 +30,22 @@ export const ALL_ENDED = `(
 /**
  * Writes the last changes of a page's results, and reads the resulting page. Inside a transaction the commit waits for
  * the disk, since nobody would repeat these writes. Throws ClaimLost.
- * @param isNew the page has no results yet, and these are the ends of all: it begins with this statement, too
+ * @param begun when the page was begun, by `performance.now()`, if it has no results yet: these are the ends of all, and
+ *   the page begins with this statement, too
  */
 export async function finishPage(
   tx: Owner['home']['db'],
   owner: Owner,
   claim: SnapshotClaim,
   changes: readonly ResultChange[],
-  isNew = false,
+  begun?: number,
 ): Promise<FinishedPage> {
-  const written = isNew
-    ? sql`${bearing(owner, claim, changes)}, changed as (select id, result from born)`
-    : sql`${moving(owner, claim, changes)}, changed as (
+  const written =
+    begun === undefined
+      ? sql`${moving(owner, claim, changes)}, changed as (
       select id, result from moved union all select id, result from handed_over
     )`
+      : sql`${bearing(owner, claim, changes, begun)}, changed as (select id, result from born)`
   const { rows } = await sql<ResultOfPage & { page_size: number; is_copied: boolean; now: Date; tags: string[] }>`
     with ${written}, there as (
       select (result).* from changed

@@ -22,6 +22,7 @@ export interface HookToRun {
  * @param late hooks that get a row only when they have one in `backoff`
  * @param firstIn the process in which the first hook is about to run; on a page without earlier work, that result is
  *   `started` at once
+ * @param begun when the page was begun, by `performance.now()`
  * @returns the current attempts; final ones are not run again
  */
 export async function prepareResults(
@@ -30,10 +31,11 @@ export async function prepareResults(
   hooks: readonly HookToRun[],
   late: readonly HookToRun[] = [],
   firstIn?: string,
+  begun = performance.now(),
 ): Promise<ResultRow[]> {
   const by = sql`${owner.processId}::uuid`
-  const prepare = sql<ResultRow>`
-    with ${owned(owner, claim)}, ${beginning(owner, claim)}, there as materialized (
+  const prepare = () => sql<ResultRow>`
+    with ${owned(owner, claim)}, ${beginning(owner, claim, begun)}, there as materialized (
       select r.id, r.plugin, r.hook_name, r.status, r.output_str, r.attempt, r.retries,
              r.output_files <> '{}' as has_files, r.end_ts,
              r.status = 'started' and r.process_id is distinct from ${firstIn ?? null}::uuid as is_left
@@ -47,7 +49,7 @@ export async function prepareResults(
         where not is_left
     ) results
     order by attempt`
-  const { rows } = await withRetry(owner.home.db, () => prepare.execute(owner.home.db))
+  const { rows } = await withRetry(owner.home.db, () => prepare().execute(owner.home.db))
   const current = new Map(rows.map((row) => [`${row.plugin}/${row.hook_name}`, row]))
   if (current.size === 0) await confirmSnapshot(owner, claim)
   return [...current.values()]

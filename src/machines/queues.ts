@@ -129,7 +129,8 @@ export async function forgetAttempts(db: Home['db'], claim: Held): Promise<void>
 
 /**
  * Makes the claims of these processes due again. Only for owners that the operating system has proved dead. Attempts do
- * not count when they, their supervisor or their runner had been asked to hand over: they did not die of their work.
+ * not count when they, their supervisor that died with them, or their runner had been asked to hand over: they did not
+ * die of their work.
  * @param blame whether attempts count otherwise
  * @returns how many rows
  */
@@ -141,8 +142,8 @@ export async function requeueClaimsOf(
   const { rows } = await sql<{ id: string }>`
     select id from process as dead
     where id = any(${deadProcessIds}::uuid[]) and exists (
-      select from process where id in (dead.id, dead.parent_id, dead.runner_id) and handoff_requested_by is not null)
-    `.execute(db)
+      select from process where handoff_requested_by is not null and (id in (dead.id, dead.runner_id)
+        or id = dead.parent_id and id = any(${deadProcessIds}::uuid[])))`.execute(db)
   const asked = new Set(rows.map(({ id }) => id))
   const others = deadProcessIds.filter((id) => !asked.has(id))
   let requeued = 0

@@ -75,9 +75,10 @@ export const moving = (owner: Owner, claim: SnapshotClaim, changes: readonly Res
 /**
  * For a statement, instead of `moving`: begins a page that has no results, and adds those of all its hooks at their
  * ends. `born` has them.
+ * @param begun when the page was begun, by `performance.now()`
  */
-export const bearing = (owner: Owner, claim: SnapshotClaim, ends: readonly ResultChange[]) => sql`
-    ${owned(owner, claim)}, ${beginning(owner, claim)}, ${ended(ends)}, ${bornEachRow(archiveResultMachine, {
+export const bearing = (owner: Owner, claim: SnapshotClaim, ends: readonly ResultChange[], begun: number) => sql`
+    ${owned(owner, claim)}, ${beginning(owner, claim, begun)}, ${ended(ends)}, ${bornEachRow(archiveResultMachine, {
       as: 'born',
       changes: 'ended',
       source: sql`cross join mine cross join lateral (
@@ -104,14 +105,20 @@ export const bearing = (owner: Owner, claim: SnapshotClaim, ends: readonly Resul
       returning: 'work as result',
     })}`
 
-/** For a statement with `mine`: the page becomes `started`, and our node its home. */
-export const beginning = (owner: Owner, claim: SnapshotClaim) => sql`${movedRows(snapshotMachine, {
+/**
+ * For a statement with `mine`: the page becomes `started`, and our node its home.
+ * @param begun when, by `performance.now()`: what ended before that is from an earlier round
+ */
+export const beginning = (owner: Owner, claim: SnapshotClaim, begun: number) => sql`${movedRows(snapshotMachine, {
   as: 'begun',
   rows: sql`array(select id from mine)`,
   from: ['queued'],
   event: 'start',
   token: sql`${claim.token}::uuid`,
-  set: { home_node: sql`${owner.home.dataDirId}::uuid` },
+  set: {
+    home_node: sql`${owner.home.dataDirId}::uuid`,
+    status_changed_at: sql`now() - make_interval(secs => ${(performance.now() - begun) / 1000})`,
+  },
   by: sql`${owner.processId}::uuid`,
 })}, homed as (
       update snapshot set home_node = ${owner.home.dataDirId}

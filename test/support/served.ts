@@ -35,7 +35,8 @@ export async function serveHome(home: TestHome, ...args: readonly (string | Call
   const words = args.filter((arg) => typeof arg === 'string')
   const call = args.find((arg) => typeof arg !== 'string') ?? {}
   const given = words.length > 0 ? words : ['--no-runner']
-  const running = home.start(['server', '--listen', '127.0.0.1:0', ...given], call)
+  const place = given.includes('--listen') ? [] : ['--listen', '127.0.0.1:0']
+  const running = home.start(['server', ...place, ...given], call)
   const linkIn = (text: string) => /http:\/\/\S+\/login#\w+/.exec(text)?.[0]
   await eventually(() => linkIn(running.stderr) !== undefined || running.isOver)
   const first = linkIn(running.stderr)

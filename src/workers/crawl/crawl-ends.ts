@@ -49,7 +49,9 @@ export async function sealCrawl(
 async function whyEmpty({ db }: Home, { id, config }: CrawlRow): Promise<Pick<CrawlRow, 'message'> | undefined> {
   if (!config.url_allowlist && !config.url_denylist) return undefined
   const page = await onlyPageOf(db, id)
-  return page === undefined ? { message: 'no pages: the allow and deny lists exclude all of its URLs' } : undefined
+  return page === undefined
+    ? { message: 'no pages: its allow and deny lists leave none, or they were deleted' }
+    : undefined
 }
 
 /** Whether all open snapshots of a crawl wait: paused, or for another try of a hook. */

@@ -39,7 +39,7 @@ export async function crawlWorker(context: WorkerProcessContext): Promise<void> 
       isGivenUp ? await giveUpCrawl(context, queue, claim) : await runCrawl(lane, claim, tick),
     // The snapshot workers own their claims; they notice at their next claim that the crawl is no longer ours.
     onTickException: async (claim, error) => {
-      await Array.fromAsync(sequence.background.end(AbortSignal.abort()))
+      await sequence.endLeft()
       if (error instanceof ClaimLost) await reconcileDeleted(home, 'crawl', claim.row)
     },
     onShutdown: async () => {

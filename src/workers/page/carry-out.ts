@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { sleep } from '../../base/abort.ts'
 import { attemptName, HOSTED_LOG } from '../../base/attempt-paths.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import { forgetEnds, readRowLog } from '../../base/row-log.ts'
@@ -15,7 +14,6 @@ import { earlierEnd, recall } from './earlier-ends.ts'
 import { awaitTurn } from './host-manners.ts'
 import type { PageInWork } from './page-in-work.ts'
 import { permissionFor } from './page-refusal.ts'
-import { UNWRITTEN_MS } from './page-results.ts'
 import { type HookOfPage, hooksAt, type PageState } from './page-state.ts'
 import type { PageStep } from './plan.ts'
 import { recovered } from './recovered.ts'
@@ -82,14 +80,15 @@ async function ask({ context, claim, crawl, settings, tick }: PageInWork, state:
 }
 
 async function begin(page: PageInWork, state: PageState, firstIn: string | undefined): Promise<PageState> {
-  const { claim, tree, results, tick } = page
+  const { context, claim, tree, results } = page
   const isNew = claim.row.before.isNew && claim.attempts === 1
-  // A person has taken it from somebody who has begun it, and learns of that when its rows are to be written.
-  if (isNew && tree.hasLeftovers) await sleep(2 * UNWRITTEN_MS, tick.signal)
+  // A person has taken it from somebody who has not noticed yet, and whom no row names.
+  const former = isNew ? tree.signedBy() : undefined
+  if (former !== undefined) await endWorkers(context.owner, [former])
   const hooksThat = (areLate: boolean) =>
     state.hooks.filter(({ at }) => (at === 'late') === areLate).map(({ hook }) => hook)
   // Unless its claim is on disk, a server that dies would give the page to a second worker while this one works.
-  const isUnwritten = isNew && claim.isOnDisk && !tree.hasLeftovers
+  const isUnwritten = isNew && claim.isOnDisk && results.mayWait && !tree.hasLeftovers
   const rows =
     isUnwritten && firstIn !== undefined
       ? results.beginUnwritten(hooksThat(false), firstIn)
@@ -136,6 +135,7 @@ async function adopt(page: PageInWork, state: PageState, hooks: readonly HookOfP
   const known = again.filter((name) => log.has(name))
   if (known.length > 0) forgetEnds(file, known)
   await tree.open(new Map(Object.entries(now.hidden)))
+  if (page.results.areUnwritten) tree.sign(context.owner.processId)
   for (const one of hooksAt(now, 'ended')) await recall(page, one, log)
   return after(lookForFile(page, now), { what: 'opened' })
 }

@@ -5,8 +5,8 @@ import { type HookToRun, prepareResults } from '../../machines/prepare-results.t
 import { confirmSnapshot, type Owner, type SnapshotClaim } from '../../machines/queues.ts'
 import { isEnd, type ResultChange, type ResultRow, writeResults } from '../../machines/results.ts'
 
-/** How long a new page may be at work before its rows are written, in ms. */
-export const UNWRITTEN_MS = 250
+/** How long a new page may be claimed before its rows are written, in ms. */
+const UNWRITTEN_MS = 250
 
 /** What a page is told of its row. */
 interface Listener {
@@ -19,6 +19,8 @@ interface Listener {
 /** The rows of a new page that are not written yet. */
 interface Unborn {
   readonly count: number
+  /** When the page was begun, by `performance.now()`. */
+  readonly begun: number
   readonly late: NodeJS.Timeout
   readonly write: () => Promise<void>
   writing?: Promise<void>
@@ -39,6 +41,7 @@ export class PageResults {
   /** For each result, the process that runs it according to the database. */
   readonly #running = new Map<string, string>()
   #unborn: Unborn | undefined
+  readonly #soon = performance.now() + UNWRITTEN_MS
 
   constructor(owner: Owner, claim: SnapshotClaim, listener: Listener) {
     this.#owner = owner
@@ -50,18 +53,30 @@ export class PageResults {
    * Begins the page.
    * @param late hooks that get a result only when they have one that is tried again
    * @param firstIn the process that is about to run the first hook
+   * @param begun when, by `performance.now()`
    * @returns the current attempts of its hooks. Throws ClaimLost
    */
   async begin(
     hooks: readonly HookToRun[],
     late: readonly HookToRun[],
     firstIn: string | undefined,
+    begun = performance.now(),
   ): Promise<ResultRow[]> {
-    const rows = await prepareResults(this.#owner, this.#claim, hooks, late, firstIn)
+    const rows = await prepareResults(this.#owner, this.#claim, hooks, late, firstIn, begun)
     for (const { id, status } of rows) if (status === 'started') this.#running.set(id, firstIn!)
     this.#listener.begun()
     await failpoint('claim.results_prepared')
     return rows
+  }
+
+  /** Whether its rows may still be unknown for a moment: its claim is as new. */
+  get mayWait(): boolean {
+    return performance.now() < this.#soon
+  }
+
+  /** Whether nothing but its claim says that it was begun. */
+  get areUnwritten(): boolean {
+    return this.#unborn !== undefined
   }
 
   /** Begins a page that is new: its rows are written when one of them must be known, in a moment, or with its end. */
@@ -71,11 +86,12 @@ export class PageResults {
       const none = { output_str: '', attempt: 1, retries: 0, has_files: false, end_ts: null }
       return { id: uuidv7(), plugin, hook_name: name, status, ...none }
     })
+    const begun = performance.now()
     const withIds = rows.map(({ id, plugin, hook_name: name }) => ({ id, plugin, name }))
     this.#unborn = {
-      count: rows.length,
-      late: setTimeout(() => void this.#writtenLate(), UNWRITTEN_MS),
-      write: async () => void (await this.begin(withIds, [], firstIn)),
+      ...{ count: rows.length, begun },
+      late: setTimeout(() => void this.#writtenLate(), this.#soon - begun),
+      write: async () => void (await this.begin(withIds, [], firstIn, begun)),
     }
     this.#running.set(rows[0]!.id, firstIn)
     return rows
@@ -136,14 +152,16 @@ export class PageResults {
 
   /**
    * Passes the last changes of the page to `write`, which writes them together with something else.
-   * @param write is told whether they are the ends of all hooks of a new page, which it begins as well
+   * @param write is told when a new page was begun that it begins as well: they are the ends of all its hooks
    */
-  async writeLastWith<T>(write: (changes: readonly ResultChange[], isNew: boolean) => Promise<T>): Promise<T> {
+  async writeLastWith<T>(
+    write: (changes: readonly ResultChange[], begun: number | undefined) => Promise<T>,
+  ): Promise<T> {
     const unborn = this.#unborn
     const isNew = unborn && !unborn.writing && this.#unwritten.filter(isEnd).length === unborn.count
     if (isNew) clearTimeout(unborn.late)
     else await this.#written()
-    const done = await this.#writeWith((changes) => write(changes, isNew === true))
+    const done = await this.#writeWith((changes) => write(changes, isNew ? unborn.begun : undefined))
     if (!isNew) return done
     this.#unborn = undefined
     this.#listener.begun()

@@ -57,7 +57,7 @@ export async function sealSnapshot(
   const { crawl, tree, whyNone } = page
   const meanings = await meaningsIn(owner.home.db)
   const title = titleIn(tree.root, meanings) ?? claim.row.title
-  const finished = await page.results.writeLastWith((changes, isNew) => addFindings(owner, claim, page, changes, isNew))
+  const finished = await page.results.writeLastWith((changes, begun) => addFindings(owner, claim, page, changes, begun))
   const { results, output_size, now } = finished
   await failpoint('publish.page_findings_added')
   // Before the seal: nobody would come back to do it after a crash.
@@ -94,19 +94,19 @@ async function addFindings(
   claim: SnapshotClaim<'started'>,
   { crawl, hooks, found }: EndedPage,
   changes: readonly ResultChange[],
-  isNew: boolean,
+  begun: number | undefined,
 ): Promise<FinishedPage> {
   const { db } = owner.home
   const { id, depth } = claim.row
   const children = depth < crawl.max_depth ? childrenOf(crawl, found.pages) : []
   if (children.length === 0 && found.tags.length === 0) {
-    const finished = await withRetry(db, () => finishPage(db, owner, claim, changes, isNew))
+    const finished = await withRetry(db, () => finishPage(db, owner, claim, changes, begun))
     if (areEnded(finished, hooks)) return finished
   }
   return await transact(db, async (tx) => {
     await insertSnapshots(tx, crawl.id, children, { depth: depth + 1, parentId: id })
     if (found.tags.length > 0) await tagSnapshots(tx, [id], found.tags)
-    const finished = await finishPage(tx, owner, claim, changes, isNew)
+    const finished = await finishPage(tx, owner, claim, changes, begun)
     if (areEnded(finished, hooks)) return finished
     await skipOpenResults(tx, id, 'its plugin is missing or disabled')
     return await finishPage(tx, owner, claim, [])

@@ -60,7 +60,7 @@ export async function snapshotWorker(context: WorkerProcessContext): Promise<voi
       return end
     },
     onTickException: async (claim, error) => {
-      await Array.fromAsync(sequence.background.end(AbortSignal.abort()))
+      await sequence.endLeft()
       // What could not be ended is found by its result; a page that was kept apart is another lane's.
       if (entered !== undefined && !(error instanceof CannotEnd))
         await tidyUp(claim, error).catch((why: unknown) =>

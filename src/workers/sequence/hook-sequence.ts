@@ -118,6 +118,12 @@ export class HookSequence {
     }
   }
 
+  /** After a failure: ends what still runs on the target. Throws what keeps it from that. */
+  async endLeft(): Promise<void> {
+    await Array.fromAsync(this.background.end(AbortSignal.abort()))
+    await this.#host.endLeft()
+  }
+
   /** Ends the warm host. */
   async close(): Promise<void> {
     await this.#host.close(this.#context.stop.force)

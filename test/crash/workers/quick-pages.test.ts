@@ -1,4 +1,6 @@
 // A new page that is done at once is written once, at its end: until then its claim alone says who has it.
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Failpoint } from '../../../src/base/failpoint.ts'
 import { expectComplete, resultsOf } from '../../support/archive.ts'
@@ -151,6 +153,18 @@ it('whose end was written and then lost, by a server that died, are done again',
   const { code, stderr } = await runner.finished()
   expect(code, stderr).toBe(0)
   expect(stderr).toMatch(/claim lost: snapshot/)
+  await expectAllArchived(home, crawl)
+})
+
+it('whose files a power cut took back are made again', async () => {
+  const { home, crawl } = await queued()
+  const step = 'publish.page_findings_added'
+  const runner = home.start(['run', '--exit-on-idle'], { env: { ...ONE, ...failpoints(home, `${step}=stop@2`) } })
+  const worker = await eventually(() => fired(home).get(step))
+  const [page] = await home.query<{ output_dir: string }>("select output_dir from snapshot where status = 'started'")
+  rmSync(join(home.dataDir, page!.output_dir, 'html'), { recursive: true })
+  process.kill(worker, 'SIGKILL')
+  expect((await runner.finished()).code).toBe(0)
   await expectAllArchived(home, crawl)
 })
 

@@ -157,6 +157,9 @@ describe('a row of hooks', () => {
     force.abort()
     await expect(first).rejects.toThrow('EMFILE')
     expect(host.usable, 'the next page would get the answer to this one').toBe(false)
+    expect(host.isLeft, 'whoever gives the page back has to end it').toBe(true)
+    await host.kill()
+    expect(host.isLeft).toBe(false)
   })
 
   it('whose hook is killed at its deadline: what it said is not lost', async () => {

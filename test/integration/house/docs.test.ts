@@ -13,6 +13,7 @@ import { type Site, startSite } from '../../support/site.ts'
 // they name is served here.
 /** This very run; commands that answer with another code than 0, and why. */
 const ITSELF = 'npm test'
+const SERVER = 'npx archivebox-ts server --listen 127.0.0.1:0'
 const OTHER_CODES: Readonly<Record<string, number>> = {
   'npx archivebox-ts status': 3,
   'npx archivebox-ts status --json': 3,
@@ -49,7 +50,7 @@ describe('README and docs', () => {
       command
         .replaceAll('https://example.com', site.url)
         // One that ends by itself at last, and not only by Ctrl-C; another program may have that port.
-        .replace(/^npx archivebox-ts server(?! link).*/, 'timeout --preserve-status -s INT 5 $& --listen 127.0.0.1:0')
+        .replace(/^npx archivebox-ts server(?! link)( --listen \S+)?/, `timeout --preserve-status -s INT 5 ${SERVER}`)
         .replaceAll('npx archivebox-ts', `"${NODE}" "${PROGRAM}"`)
         .replaceAll(/rows\.zst|elsewhere/g, (name) => join(folder, name)),
     )

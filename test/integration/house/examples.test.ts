@@ -98,7 +98,7 @@ it.each(others)('$command', async ({ verb, command }) => {
     command === 'archivebox-ts run'
       ? `${line} --exit-on-idle`
       : verb === 'server'
-        ? `timeout --preserve-status -s INT 5 ${line} --listen 127.0.0.1:0`
+        ? `timeout --preserve-status -s INT 5 ${line.replace(/ --listen \S+|$/, ' --listen 127.0.0.1:0')}`
         : line
   const { code, output } = await shell(bounded)
   expect(code, output).toBe(OTHER_CODES[command] ?? 0)

@@ -158,7 +158,7 @@ async function onePage(watch: (name: string, step: () => Promise<unknown>) => Pr
       ...({ result: { id: uuidv7(), plugin, hook_name: name }, event: 'succeed', processId } as const),
       published: { written: { 'output.html': { size: 1, mimetype: 'text/html' } }, standing: {} },
     }))
-    const { results } = await finishPage(db, worker, quick, ends, true)
+    const { results } = await finishPage(db, worker, quick, ends, performance.now())
     expect(results.map(({ status }) => status)).toEqual(['succeeded', 'succeeded'])
   })
   await queue.move({ ...quick, state: 'started' } as SnapshotClaim<'started'>, 'seal', worker.processId, {}, ALL_ENDED)

@@ -555,7 +555,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     const claim = (await queue.next())!
     const result = { id: uuidv7(), plugin: 'html', hook_name: 'on_Snapshot__20_html' }
     const published = { written: { 'a.html': { size: 1, mimetype: 'text/html' } }, standing: {} }
-    await finishPage(db, owner(), claim, [{ result, event: 'succeed', processId: worker, published }], true)
+    await finishPage(db, owner(), claim, [{ result, event: 'succeed', processId: worker, published }], 0)
     const started = { ...claim, state: 'started' } as typeof claim & { readonly state: 'started' }
     await queue.move(started, 'seal', worker, { outcome: 'archived', cause: null, http_status: 200 })
   },

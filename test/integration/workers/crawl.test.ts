@@ -108,7 +108,7 @@ describe('a crawl', () => {
     expect(await expectComplete(home, none)).toEqual([])
     expect(await home.query('select id, message from crawl order by created_at')).toEqual([
       { id: crawl, message: '' },
-      { id: none, message: 'no pages: the allow and deny lists exclude all of its URLs' },
+      { id: none, message: 'no pages: its allow and deny lists leave none, or they were deleted' },
     ])
   })
 

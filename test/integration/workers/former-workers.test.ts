@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { uuidv7 } from '../../../src/base/ids.ts'
-import { snapshotQueue } from '../../../src/machines/queues.ts'
+import { WorkTree } from '../../../src/hooks/work-tree.ts'
+import { requeueClaimsOf, snapshotQueue } from '../../../src/machines/queues.ts'
 import { endFormerWorkers } from '../../../src/workers/supervise/reap.ts'
 import { failpoints } from '../../support/failpoints.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
@@ -90,26 +92,54 @@ it('the claim of a page says whose hooks still work on it, what its crawl is, an
   })
 })
 
-it('a former worker of a page is ended before the page is begun again', async () => {
-  const site = await startSite(1)
-  try {
-    await home.run(['add', '--index-only', '--plugins', 'html', `${site.url}/page-1.html`])
-    const [page] = await home.query<{ id: string; crawl_id: string }>('select id, crawl_id from snapshot')
-    const runner = home.start(['run'])
-    await eventually(() => runner.stderr.includes('leading'))
-    const runnerId = await home.value<string>(`select id from process where worker_type = 'worker_runner'`)
-    const values = { processType: 'worker', workerType: 'snapshot', runnerId } as const
-    const worker = await registry.start('sleep 1000', values)
-    const hook = { processType: 'hook', parentId: worker.row.id, runnerId, snapshotId: page!.id } as const
-    const pids = [worker.pid, (await registry.start('sleep 1000', hook)).pid]
-    await home.run(['crawl', 'resume', page!.crawl_id])
-    await eventually(() => home.value<boolean>(`select status = 'sealed' from snapshot`))
-    expect(pids.filter(isThere)).toEqual([])
-    runner.signal('SIGTERM')
-    expect((await runner.finished()).code).toBe(0)
-  } finally {
-    await site.close()
+it.each(['by the row of its hook', 'by its work tree, where no row was written yet'])(
+  'a former worker of a page is ended before the page is begun again: it is found %s',
+  async (how) => {
+    const site = await startSite(1)
+    try {
+      await home.run(['add', '--index-only', '--plugins', 'html', `${site.url}/page-1.html`])
+      const [page] = await home.query<{ id: string; crawl_id: string; output_dir: string }>(
+        'select id, crawl_id, output_dir from snapshot',
+      )
+      const runner = home.start(['run'])
+      await eventually(() => runner.stderr.includes('leading'))
+      const runnerId = await home.value<string>(`select id from process where worker_type = 'worker_runner'`)
+      const values = { processType: 'worker', workerType: 'snapshot', runnerId } as const
+      const worker = await registry.start('sleep 1000', values)
+      const isByRow = how === 'by the row of its hook'
+      const hook = { processType: 'hook', parentId: worker.row.id, runnerId } as const
+      const ofPage = { ...hook, ...(isByRow && { snapshotId: page!.id }) }
+      const pids = [worker.pid, (await registry.start('sleep 1000', ofPage)).pid]
+      const tree = new WorkTree(join(home.dataDir, page!.output_dir))
+      if (!isByRow) {
+        await tree.open()
+        tree.sign(worker.row.id)
+      }
+      await home.run(['crawl', 'resume', page!.crawl_id])
+      await eventually(() => home.value<boolean>(`select status = 'sealed' from snapshot`))
+      expect(pids.filter(isThere)).toEqual([])
+      runner.signal('SIGTERM')
+      expect((await runner.finished()).code).toBe(0)
+    } finally {
+      await site.close()
+    }
+  },
+)
+
+it('a supervisor that was to hand over, and lives, excuses no worker below it', async () => {
+  const { pages } = await queuedPages(home, ['http://127.0.0.1:9/'])
+  const { ownId } = registry
+  const worker = { processType: 'worker', workerType: 'crawl', parentId: ownId, runnerId: ownId } as const
+  const above = (await registry.start('sleep 1000', worker)).row.id
+  const below = (await registry.start('sleep 1000', { ...worker, workerType: 'snapshot', parentId: above })).row.id
+  await home.query('update process set handoff_requested_by = $1 where id = $2', [ownId, above])
+  const attemptsAfter = async (...dead: string[]) => {
+    await home.query('update snapshot set claimed_by = $1, claim_token = $1, attempts = 1', [below])
+    expect(await requeueClaimsOf(registry.home.db, dead)).toBe(1)
+    return await home.value('select attempts from snapshot where id = $1', [pages[0]])
   }
+  expect(await attemptsAfter(below)).toBe(1)
+  expect(await attemptsAfter(above, below)).toBe(0)
 })
 
 it('the pages beside in a former worker keep their attempts when its supervisor is the first to make them due', async () => {
