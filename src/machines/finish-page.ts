@@ -30,8 +30,8 @@ export const ALL_ENDED = `(
 /**
  * Writes the last changes of a page's results, and reads the resulting page. Inside a transaction the commit waits for
  * the disk, since nobody would repeat these writes. Throws ClaimLost.
- * @param begun when the page was begun, by `performance.now()`, if it has no results yet: these are the ends of all, and
- *   the page begins with this statement, too
+ * @param begun when the page was begun, by `performance.now()`, if it has no results yet: these are the ends of all,
+ *   and the page begins with this statement, too
  */
 export async function finishPage(
   tx: Owner['home']['db'],
