@@ -56,6 +56,7 @@ export function born<M extends Machine, X = never>(machine: M, birth: Birth<M, X
   )
 }
 
+/** Rows that have moved already when they are added, each along an edge of its own. */
 export interface BirthEach<X> {
   readonly as: string
   /** The item of the statement that they are made of: `id`, `event`, and whatever `columns` reads, as `change`. */

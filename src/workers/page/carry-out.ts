@@ -82,13 +82,14 @@ async function ask({ context, claim, crawl, settings, tick }: PageInWork, state:
 async function begin(page: PageInWork, state: PageState, firstIn: string | undefined): Promise<PageState> {
   const { context, claim, tree, results } = page
   const isNew = claim.row.before.isNew && claim.attempts === 1
+  const isLeft = tree.hasLeftovers
   // A person has taken it from somebody who has not noticed yet, and whom no row names.
-  const former = isNew ? tree.signedBy() : undefined
+  const former = isNew && isLeft ? tree.signedBy() : undefined
   if (former !== undefined) await endWorkers(context.owner, [former])
   const hooksThat = (areLate: boolean) =>
     state.hooks.filter(({ at }) => (at === 'late') === areLate).map(({ hook }) => hook)
   // Unless its claim is on disk, a server that dies would give the page to a second worker while this one works.
-  const isUnwritten = isNew && claim.isOnDisk && results.mayWait && !tree.hasLeftovers
+  const isUnwritten = isNew && claim.isOnDisk && results.mayWait && !isLeft
   const rows =
     isUnwritten && firstIn !== undefined
       ? results.beginUnwritten(hooksThat(false), firstIn)
@@ -97,7 +98,7 @@ async function begin(page: PageInWork, state: PageState, firstIn: string | undef
   const withFiles = rows.filter((row) => row.has_files).map(({ plugin }) => plugin)
   // A worker that died between the two renames of a publication has left the files under another name.
   if (withFiles.length > 0) await tree.reconcilePublished()
-  const log = tree.hasLeftovers ? [...readRowLog(join(tree.root, HOSTED_LOG))] : []
+  const log = isLeft ? [...readRowLog(join(tree.root, HOSTED_LOG))] : []
   return recovered(state, {
     rows,
     logged: new Set(log.filter(([, end]) => isOfNow(end)).map(([name]) => name)),

@@ -53,7 +53,7 @@ export const WORKERS: readonly Mutant[] = [
   {
     name: 'hooks that ended with their worker run again',
     file: 'src/workers/page/carry-out.ts',
-    find: 'tree.hasLeftovers ? [...readRowLog(join(tree.root, HOSTED_LOG))] : []',
+    find: 'isLeft ? [...readRowLog(join(tree.root, HOSTED_LOG))] : []',
     replacement: '[] as [string, never][]',
     test: 'test/crash/hooks/hooks-in-a-row.test.ts',
     only: 'none of them runs again',
