@@ -84,7 +84,7 @@ export class JsonScanner {
     else if (this.#string !== undefined) this.#inString(char)
     else if (char === '{') this.#openObject()
     else if (this.#isLost && !this.#isFoundBy(char)) return
-    else if (char === '"') this.#string = this.#at
+    else if (char === '"') this.#openString()
     else if (char === ':') this.#colon()
     else if (char === ',') this.#endOfValue()
     else if (char === '[') this.#openList()
@@ -111,6 +111,12 @@ export class JsonScanner {
     this.#last = word
     if (this.#frames.length > 0 && isWord(word)) return
     this.#break(`not JSON: ${word}${this.#text.slice(this.#at + 1, this.#at + 40).split('\n', 1)[0]}`, true)
+  }
+
+  #openString(): void {
+    // Only the comma between them is missing.
+    if (this.#last !== undefined && this.#frames.at(-1)?.isList !== false) this.#endOfValue()
+    this.#string = this.#at
   }
 
   #inString(char: string): void {

@@ -4,7 +4,7 @@ import { foreign, type Html, html } from './html.ts'
 import { CRAWL_STATUSES, data, live, page, time } from './layout.ts'
 import type { CrawlCounts, CrawlPage } from './model/crawl.ts'
 import { crawlName } from './model/crawl-name.ts'
-import { pageList } from './page-list.ts'
+import { NONE_YET, pageList } from './page-list.ts'
 import type { Place } from './place.ts'
 
 /** Additional data from whoever shows it. */
@@ -64,7 +64,7 @@ export function crawlPage(crawl: CrawlPage, place: Place): string {
   const done = counts.archived + counts.partial + counts.failed
   const isLive = status === 'queued' || status === 'started'
   const body = html`${crawlHead(crawl, place)}
-${pageList({ chunks, total: done })}
+${pageList({ chunks, total: done }, status === 'sealed' ? noneEver(crawl) : NONE_YET)}
 ${data({
   top: place.top,
   chunks,
@@ -74,6 +74,8 @@ ${data({
 })}`
   return page({ title: crawlName(crawl), kind: 'crawl', body, scripts: chunks.slice(0, 2).map(place.chunk) }, place)
 }
+
+const noneEver = ({ pages }: CrawlPage) => (pages === 0 ? 'It has no pages.' : 'No page is done.')
 
 /** Its progress, in colours. */
 function meter(counts: CrawlCounts, pages: number, done: number): Html {

@@ -3,10 +3,13 @@ import type { ListData } from './list-data.ts'
 
 const OUTCOMES = { '': 'All', archived: 'Archived', partial: 'Partial', failed: 'Failed' }
 
+export const NONE_YET = 'No page is done yet.'
+
 /**
  * The list of pages, with its search and its filters. script/page-list.ts fills it from the chunks of the index.
+ * @param empty what it says when there is none
  */
-export function pageList({ chunks, total }: Pick<ListData, 'chunks' | 'total'>): Html {
+export function pageList({ chunks, total }: Pick<ListData, 'chunks' | 'total'>, empty = NONE_YET): Html {
   const filter = (name: string, label: string) =>
     html`<label hidden><span>${label}</span><select name="${name}"><option value="">any</option></select></label>`
   return html`<main>
@@ -23,7 +26,7 @@ ${filter('host', 'Host')}${filter('tag', 'Tag')}${filter('cause', 'Cause')}
 <label class="view"><input type="checkbox" name="thumbs"><span>Grid</span></label>
 </form>
 <section id="causes" class="causes" aria-label="What failed, by cause" hidden></section>
-<p class="found" id="found" role="status" aria-live="polite">${total === 0 ? 'No page is done yet.' : ''}</p>
+<p class="found" id="found" role="status" aria-live="polite">${total === 0 ? empty : ''}</p>
 <noscript><p>The list of pages needs the script that lies beside this page${
     chunks.length > 0 ? '' : ', and has nothing to show yet'
   }.</p></noscript>

@@ -11,6 +11,10 @@ import { cutMiddle } from '../screen/fit.ts'
 import { flow, type Part, wrapped } from '../screen/flow.ts'
 import { loadWidths } from '../screen/width.ts'
 import { textsOf, workLines } from '../screen/work.ts'
+import { toType } from '../to-type.ts'
+
+/** The options that commands to type have as well. */
+type Given = Parameters<typeof toType>[0]
 
 const KEY_WIDTH = 11
 /** A narrower terminal has no room for a column of keys. */
@@ -25,18 +29,18 @@ export async function readyFor(facts: Facts): Promise<void> {
   ])
 }
 
-/** The status as one screen, for users: no line is wider than the canvas. */
-export function screen(facts: Facts, canvas: Canvas): string[] {
+/** The status as one screen, for users: no line is wider than the canvas. Commands to type are for the `given` options. */
+export function screen(facts: Facts, canvas: Canvas, given: Given): string[] {
   const blocks = [
     [
       ...summary(facts, canvas),
-      ...whyNothingMoves(facts, canvas),
+      ...whyNothingMoves(facts, canvas, given),
       ...whatIsStuck(facts, canvas),
       ...nodeBlock(facts, canvas),
       ...whyNoBackup(facts, canvas),
     ],
     workLines(workIn(facts), canvas),
-    failureBlock(failuresOf(facts), canvas),
+    failureBlock(failuresOf(facts), canvas, given),
   ]
   return blocks.filter((lines) => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))
 }
@@ -155,12 +159,12 @@ function failuresOf({ failures, recent_failures: recent }: Facts) {
 }
 
 /** The last failures by kind, each with the command that retries it. */
-function failureBlock(failures: ReturnType<typeof failuresOf>, { columns, palette }: Canvas): string[] {
+function failureBlock(failures: ReturnType<typeof failuresOf>, { columns, palette }: Canvas, given: Given): string[] {
   if (failures.length === 0) return []
   const indent = columns < NARROW ? 2 : 4
   const lines = failures.flatMap((failure) => [
     `  ${palette[failure.isPartial ? 'yellow' : 'red'](failureText(failure, columns - 2))}`,
-    ...wrapped(failure.command, columns - indent, palette.dim).map((line) => ' '.repeat(indent) + line),
+    ...wrapped(toType(given, failure.command), columns - indent, palette.dim).map((line) => ' '.repeat(indent) + line),
   ])
   return [palette.dim('last failures'), ...lines]
 }
@@ -200,9 +204,9 @@ function nodeBlock({ nodes = [] }: Facts, { columns, palette }: Canvas): string[
 }
 
 /** Why nothing moves, and what to do: in full, whatever the width. */
-function whyNothingMoves({ blocked_reason: reason }: Facts, { columns, palette }: Canvas): string[] {
+function whyNothingMoves({ blocked_reason: reason }: Facts, { columns, palette }: Canvas, given: Given): string[] {
   if (reason === null) return []
-  const lines = wrapped(oneLine(reason), columns - 2, palette.yellow)
+  const lines = wrapped(toType(given, oneLine(reason)), columns - 2, palette.yellow)
   return [palette.bold(cutMiddle('nothing moves', columns)), ...lines.map((line) => `  ${line}`)]
 }
 

@@ -39,7 +39,7 @@ export async function status(options: GlobalOptions, { watch, prometheus }: Stat
       open.home.db.patience = undefined // It shows that the database is away.
     }
     if (!watch) return await show(options, open)
-    return await (wantsJson(options) || isDumb() ? repeat(options, open) : watchIt(open))
+    return await (wantsJson(options) || isDumb() ? repeat(options, open) : watchIt(options, open))
   } finally {
     await open.close()
   }
@@ -67,7 +67,7 @@ async function show(options: GlobalOptions, open: Archive): Promise<number> {
   }
   const facts = await gather(open)
   await readyFor(facts)
-  process.stdout.write(`${screen(facts, canvasOn(process.stdout, onStdout)).join('\n')}\n`)
+  process.stdout.write(`${screen(facts, canvasOn(process.stdout, onStdout), options).join('\n')}\n`)
   return exitCode(facts)
 }
 
@@ -91,13 +91,13 @@ async function repeat(options: GlobalOptions, open: Archive): Promise<number> {
 }
 
 /** Draws on the whole terminal. */
-async function watchIt(open: Archive): Promise<number> {
+async function watchIt(options: GlobalOptions, open: Archive): Promise<number> {
   const { FullScreen } = await import('../screen/full-screen.ts')
   let seen: Facts | undefined
   let trouble: string[] = []
   const view = new FullScreen((columns) => [
     ...trouble.map((text) => onStdout.yellow(cutEnd(text, columns))),
-    ...(seen ? screen(seen, { ...canvasOn(process.stdout, onStdout), columns }) : []),
+    ...(seen ? screen(seen, { ...canvasOn(process.stdout, onStdout), columns }, options) : []),
   ])
   try {
     while (!view.over.aborted) {

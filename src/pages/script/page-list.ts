@@ -27,6 +27,8 @@ export class PageList {
   readonly #painter: Painter
   readonly #search = new Search()
   readonly #found = need('#found')
+  /** What the page says of a list without pages. */
+  readonly #empty = this.#found.textContent
   /** Entries by chunk; those of the latest chunk come first. */
   readonly #chunks = new Map<number, Entry[]>()
   #all: readonly Entry[] | undefined
@@ -193,7 +195,7 @@ export class PageList {
   #foundText(soFar: string): string {
     const { total } = this.#data
     const [all, shown] = [this.#entries.length, this.#shown.length]
-    if (all === 0) return total === 0 ? 'No page is done yet.' : 'The list comes in a moment …'
+    if (all === 0) return total === 0 ? this.#empty : 'The list comes in a moment …'
     if (shown < all) return `${number(shown)} of ${number(Math.max(total, all))} pages${soFar}`
     return `${number(shown)}${soFar && ` of ${number(total)}`} page${total === 1 ? '' : 's'}${soFar}`
   }

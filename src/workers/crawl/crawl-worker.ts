@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/errors.ts'
 import { ClaimLost } from '../../engine/claimed.ts'
 import { crawlQueue } from '../../machines/queues.ts'
 import { excludes } from '../../machines/scope.ts'
@@ -13,7 +14,7 @@ import { runCrawl } from './run-crawl.ts'
 
 /** The CrawlWorker: claims crawls one after another and supervises the SnapshotWorkers that archive their pages. */
 export async function crawlWorker(context: WorkerProcessContext): Promise<void> {
-  const { supervised, sharesSlots, bell } = context
+  const { supervised, sharesSlots, bell, log } = context
   const { home } = context.owner
   const { config } = context.settings
   const pool = workerPool(context, {
@@ -40,7 +41,10 @@ export async function crawlWorker(context: WorkerProcessContext): Promise<void> 
     // The snapshot workers own their claims; they notice at their next claim that the crawl is no longer ours.
     onTickException: async (claim, error) => {
       await sequence.endLeft()
-      if (error instanceof ClaimLost) await reconcileDeleted(home, 'crawl', claim.row)
+      if (error instanceof ClaimLost)
+        await reconcileDeleted(home, 'crawl', claim.row).catch((why: unknown) =>
+          log.warn(`crawl ${claim.id}: if it was deleted, what was written since is left: ${messageOf(why)}`),
+        )
     },
     onShutdown: async () => {
       await first.close()

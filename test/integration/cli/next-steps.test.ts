@@ -20,6 +20,11 @@ it('what is printed to be typed next names the data dir that was given, not that
     })
     expect(retried.stderr).toContain(`; ${program} run works on them`)
     await home.run(['run', '--exit-on-idle'], { env })
+    await home.add('http://127.0.0.1:1/later')
+    const { stdout: status } = await home.run([...given, 'status'])
+    expect(status).toContain(`no runner: start one with ${program} run\n`)
+    expect(status).toContain(`${program} snapshot retry --failed`)
+    await home.run(['crawl', 'cancel', '-'], { input: (await home.run(['crawl', 'list'])).stdout })
   }
 })
 

@@ -105,6 +105,7 @@ describe('broken JSON', () => {
     ['no first quotation mark', `[${one}\nhttps://no.example/",\n${two}]`, ['broken', '2']],
     ['a word', `[${one}\nnil,\n${two}]`, ['broken', '2']],
     ['numbers in another list', `{"urls": [${one}${two}], "ids": [1, null]}`, ['2']],
+    ['nothing but a comma', `[${one.slice(0, -1)}\n${two}, ${one}]`, ['2', '1']],
   ])('in a list of URLs costs one of them: %s', async (_, list, behind) => {
     const shown = (found: Found) => ('broken' in found ? 'broken' : found.url.replace(/\D/g, ''))
     for (const pieces of [65_536, 1, 7])

@@ -197,6 +197,18 @@ describe.each(Object.entries(PAGES))('the %s page', (_name, markup) => {
   })
 })
 
+describe('a crawl of which no page is done', () => {
+  const none = { queued: 0, started: 0, paused: 0, archived: 0, partial: 0, failed: 0 }
+  it.each([
+    ['may get some', { status: 'started', pages: 0 }, 'No page is done yet.'],
+    ['has none for ever', { status: 'sealed', pages: 0 }, 'It has no pages.'],
+    ['ended before', { status: 'sealed', pages: 3 }, 'No page is done.'],
+  ] as const)('%s', (_, changes, says) => {
+    const { text } = read(showCrawl({ ...changes, counts: none }))
+    expect(text.match(/No page is done( yet)?\.|It has no pages\./g)).toEqual([says])
+  })
+})
+
 const decoded = (markup: string) => links(markup).map((link) => link.split('/').map(decodeURIComponent).join('/'))
 
 describe('the snapshot page', () => {
