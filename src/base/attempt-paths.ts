@@ -1,3 +1,6 @@
+/** Where the hooks of a snapshot work, below its folder; there while a worker is at it. */
+export const WORK = '.work'
+
 /** The name of one attempt of a hook, unique within its snapshot. */
 export function attemptName(plugin: string, hook: string, attempt: number): string {
   return `${plugin}.${hook}.${attempt}`

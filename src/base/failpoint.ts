@@ -114,7 +114,7 @@ const passed = process.env['ARCHIVEBOX_FAILPOINTS_PASSED']
 /**
  * Does what `ARCHIVEBOX_FAILPOINTS` requests for this point; without it (always, except in tests) nothing.
  * `name=action[@n]`, separated by `;`: at the n-th passing (default 1), `kill9`, `term` or `stop` this process, `exit`,
- * `throw`, `reject` (an uncaught rejection), `sleep:<ms>` or `block:<ms>` (the process with it). With
+ * `throw` or `throw:<code>`, `reject` (an uncaught rejection), `sleep:<ms>` or `block:<ms>` (the process with it). With
  * `ARCHIVEBOX_FAILPOINTS_FIRED=folder` each fires once among all processes: a link `failpoint.<name>` in there names
  * the pid of that process. With `ARCHIVEBOX_FAILPOINTS_PASSED=file` all processes log to that file what they pass.
  */
@@ -129,7 +129,7 @@ export async function failpoint(name: Failpoint): Promise<void> {
   else if (action === 'term') process.kill(process.pid, 'SIGTERM')
   else if (action === 'stop') process.kill(process.pid, 'SIGSTOP')
   else if (action === 'exit') process.exit(1)
-  else if (action === 'throw') throw new Error(`failpoint ${name}`)
+  else if (action === 'throw') throw Object.assign(new Error(`failpoint ${name}`), { code: argument })
   else if (action === 'reject') void Promise.reject(new Error(`failpoint ${name}`))
   else if (action === 'block') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(argument))
   else if (action === 'sleep') await delay(Number(argument))

@@ -18,6 +18,8 @@ export interface PageInWork {
   readonly snapshot_id: string
   readonly crawl_id: string
   readonly url: string
+  /** `queued`: nothing but its claim says that it is in work, which is enough for one that is done at once. */
+  readonly status: 'queued' | 'started'
   /** Since the page was begun, or claimed. */
   readonly seconds: number
   /** The hooks running on it, the last started first. */
@@ -31,7 +33,7 @@ export async function pagesInWork(db: Database, crawlId?: string): Promise<PageI
   const begun = sql`case s.status when 'started' then s.status_changed_at else s.modified_at end`
   const query = sql<PageInWork>`
     with claimed as materialized (select * from snapshot where claimed_by is not null)
-    select s.claimed_by as worker_id, s.id as snapshot_id, s.crawl_id, s.url,
+    select s.claimed_by as worker_id, s.id as snapshot_id, s.crawl_id, s.url, s.status,
            ${secondsSince(begun)} as seconds,
            coalesce((
              select json_agg(json_build_object(

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Account } from '../base/account.ts'
+import { WORK } from '../base/attempt-paths.ts'
 import { elapsed } from '../base/elapsed.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { flush } from '../base/flush.ts'
@@ -103,7 +104,7 @@ function confirming({ confirm }: PublishedPage, asides: readonly Aside[]): () =>
 
 /** The folder itself, unless something is in it that cannot be moved. */
 function asItIs({ root }: PublishedPage, plugin: string): Aside | undefined {
-  const dir = join(root, '.work', plugin)
+  const dir = join(root, WORK, plugin)
   const listed = takeListed(dir)
   return listed && { ...listed, dir }
 }

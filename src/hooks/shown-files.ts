@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { WORK } from '../base/attempt-paths.ts'
 import { withRights } from '../base/remove-tree.ts'
 import type { OutputFile, PublishedFiles } from '../db/tables.ts'
 import { type CopiedTree, copyEntry, copyTree, isFolder, markOf } from './copy-tree.ts'
@@ -27,7 +28,7 @@ export class ShownFiles {
   /** Copies what a plugin has published: the folder is given to the account when everything is in it. */
   async show(plugin: string, without: readonly string[] = []): Promise<void> {
     const { root, account } = this.#page
-    const dir = join(root, '.work', plugin)
+    const dir = join(root, WORK, plugin)
     freeze(dir)
     const { files } = await copyTree(root, plugin, dir)
     for (const path of without) if (files.delete(path)) rmSync(join(dir, path))
@@ -38,7 +39,7 @@ export class ShownFiles {
   /** Copies again what others have changed in the folder of a plugin. */
   async restore(plugin: string): Promise<void> {
     const { root, account } = this.#page
-    const dir = join(root, '.work', plugin)
+    const dir = join(root, WORK, plugin)
     const marks = this.#marks.get(plugin) ?? new Map<string, string>()
     if (marks.size > 0) freeze(dir)
     for (const [path, mark] of marks) {

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Account } from '../base/account.ts'
+import { WORK } from '../base/attempt-paths.ts'
 import { codeOf } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { flush } from '../base/flush.ts'
@@ -22,8 +23,14 @@ import { freeze, giveNew, takeBack } from './hand-over.ts'
 import { type PublishedPage, publish, reconcilePublications } from './publication.ts'
 import { ShownFiles } from './shown-files.ts'
 
-/** In `.work`: the process that is at work there. */
+/** In `.work`: the data dir, and the process of it that is at work there. */
 const OWNER = '.owner'
+
+/** A process that works for a data dir. */
+interface Worker {
+  readonly processId: string
+  readonly home: { readonly dataDirId: string }
+}
 
 /**
  * Where hooks write, apart from what is published: `.work/<plugin>` beside `<plugin>`. Hooks see all earlier outputs
@@ -47,7 +54,7 @@ export class WorkTree {
    */
   constructor(root: string, confirm: () => Promise<void> = async () => {}, account?: Account) {
     this.root = root
-    this.work = join(root, '.work')
+    this.work = join(root, WORK)
     this.#page = { root, confirm, account }
     this.#shown = new ShownFiles(this.#page)
   }
@@ -87,15 +94,25 @@ export class WorkTree {
   }
 
   /** Notes in the open work tree which process is at work in it; hooks that run as another account cannot. */
-  sign(by: string): void {
-    writeFileSync(join(this.work, OWNER), by)
+  sign({ home, processId }: Worker): void {
+    writeFileSync(join(this.work, OWNER), `${home.dataDirId} ${processId}`)
   }
 
-  /** The process that was at work in the work tree, if it has noted that. */
-  signedBy(): string | undefined {
+  /** The process of our data dir that was at work here, if it has noted that: copies of folders name that of another. */
+  signedFor({ home }: Pick<Worker, 'home'>): string | undefined {
     const file = join(this.work, OWNER)
-    const by = existsSync(file) ? readFileSync(file, 'utf8') : ''
-    return isUuid(by) ? by : undefined
+    const [dataDir, by = ''] = existsSync(file) ? readFileSync(file, 'utf8').split(' ') : []
+    return dataDir === home.dataDirId && isUuid(by) ? by : undefined
+  }
+
+  /** Removes its note when a process leaves an open work tree, with nothing of it at work there. */
+  unsign(worker: Worker): void {
+    if (this.signedFor(worker) === worker.processId) rmSync(join(this.work, OWNER), { force: true })
+  }
+
+  /** Whether a hook has been at work for the page. Its index alone may come before. */
+  get isBegun(): boolean {
+    return this.#entries().some((entry) => entry.isDirectory())
   }
 
   /** Whether there is a `.work` of a dead worker. */

@@ -15,7 +15,7 @@ import { lockCrawlsOf, pauseCrawls, pauseSnapshots, wakeCrawls } from './command
 import { judge, recordVerdicts } from './judge.ts'
 import { outputSize } from './outputs.ts'
 import { brokenLinks, pathsOf, type ResultFiles } from './result-files.ts'
-import { waitForRelease } from './wait-for-release.ts'
+import { heldPages, waitForRelease } from './wait-for-release.ts'
 
 // Files are moved aside, rows deleted in one transaction, files removed; in this order, so that a crash leaves either
 // everything or nothing. Files left aside are put back or removed, as the rows say, by the next process that opens the
@@ -42,13 +42,11 @@ export interface Deleted {
  * @returns undefined when it no longer existed
  */
 export async function deleteCrawl(home: Home, id: string): Promise<Deleted | undefined> {
+  const itsPages = sql`s.crawl_id = ${id}`
+  const held = await heldPages(home, itsPages)
   await pauseCrawls(home.db, [id])
-  await waitForRelease(
-    home,
-    `crawl ${id}`,
-    sql`p.crawl_id = ${id} and p.process_type = 'hook'`,
-    sql`s.crawl_id = ${id}`,
-  )
+  const itsHooks = sql`p.crawl_id = ${id} and p.process_type = 'hook'`
+  await waitForRelease(home, `crawl ${id}`, itsHooks, itsPages, held)
   return await deleteRow(home, 'crawl', id, async (tx, removal) => {
     const dirs = await sql<{ output_dir: string; home_node: string | null; free: boolean }>`
       select output_dir, home_node, ${FREE} as free from crawl where id = ${id} for update`.execute(tx)
@@ -74,8 +72,9 @@ export async function deleteCrawl(home: Home, id: string): Promise<Deleted | und
  * only when the crawl is worked on again. Pages found through it stay.
  */
 export async function deleteSnapshot(home: Home, id: string): Promise<Deleted | undefined> {
+  const held = await heldPages(home, sql`s.id = ${id}`)
   await pauseSnapshots(home.db, [id])
-  await waitForRelease(home, `snapshot ${id}`, sql`p.snapshot_id = ${id}`, sql`s.id = ${id}`)
+  await waitForRelease(home, `snapshot ${id}`, sql`p.snapshot_id = ${id}`, sql`s.id = ${id}`, held)
   return await deleteRow(home, 'snapshot', id, async (tx, removal) => {
     const crawls = await lockCrawlsOf(tx, [id])
     const { rows } = await sql<PageOfCrawl & { free: boolean }>`

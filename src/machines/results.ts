@@ -40,7 +40,7 @@ export interface ResultChange {
 // statement locks the snapshot's row while it compares the token, so that nothing is written after a lost claim or
 // lead.
 export const owned = (owner: Owner, claim: SnapshotClaim) => sql`
-  mine as (select id, status from snapshot where ${isOurs(owner, claim)} for no key update)`
+  mine as (select id, status, status_changed_at from snapshot where ${isOurs(owner, claim)} for no key update)`
 
 /**
  * For a statement: moves results of one page along their edges, all or none, guarded by the page's claim (`mine`) and
@@ -59,7 +59,10 @@ export const moving = (owner: Owner, claim: SnapshotClaim, changes: readonly Res
       set: {
         start_ts: `case before.to_status when 'queued' then null when 'started' then coalesce(work.start_ts, now())
           else coalesce(now() - make_interval(secs => change.began_s), work.start_ts, now()) end`,
-        end_ts: `case when before.to_status in (${FINAL}) then now() - make_interval(secs => change.ended_s) end`,
+        // Never before the page was begun, which was written at another time: what ended before that is from an
+        // earlier round.
+        end_ts: `case when before.to_status in (${FINAL}) then
+          greatest(now() - make_interval(secs => change.ended_s), (select status_changed_at from mine)) end`,
         process_id: 'coalesce(change.process_id, work.process_id)',
         output_str: 'change.output',
         output_json: 'change.json',

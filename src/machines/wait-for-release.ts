@@ -1,7 +1,11 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { type RawBuilder, sql } from 'kysely'
 import { sleep } from '../base/abort.ts'
+import { WORK } from '../base/attempt-paths.ts'
 import { AppError } from '../base/errors.ts'
 import type { Home } from '../db/home.ts'
+import { byIndex } from '../db/lists/by-index.ts'
 import { withRetry } from '../db/retry.ts'
 import { presentRows } from '../processes/presence.ts'
 
@@ -12,26 +16,47 @@ import { presentRows } from '../processes/presence.ts'
 const RELEASE_MS = 30_000
 const LOOK_MS = 100
 
+/** A page and the worker that has it. */
+interface Held {
+  readonly claimed_by: string
+  readonly output_dir: string
+}
+
+/**
+ * The pages that are in work at this moment. Of a new one nothing else may be written yet.
+ * @param snapshots condition on `snapshot s`
+ */
+export async function heldPages({ db }: Home, snapshots: RawBuilder<unknown>): Promise<Held[]> {
+  const query = sql<Held>`
+    with claimed as materialized (select * from snapshot where claimed_by is not null)
+    select s.claimed_by, s.output_dir from claimed s where ${snapshots}`
+  return await withRetry(db, async () => (await byIndex(db, (tx) => query.execute(tx))).rows)
+}
+
 /**
  * Waits for the end of hooks that were running for something when it was taken from its owner. Throws AppError when
  * some still run after half a minute.
  * @param processes condition on `process p`: the processes concerned
  * @param snapshots condition on `snapshot s`: the snapshots whose running hooks are concerned, too
+ * @param held the pages that were in work before: their workers remove the work trees when they have noticed
  */
 export async function waitForRelease(
   home: Home,
   what: string,
   processes: RawBuilder<unknown>,
   snapshots: RawBuilder<unknown>,
+  held: readonly Held[],
 ): Promise<void> {
   for (const end = performance.now() + RELEASE_MS; ; ) {
     const rows = await withRetry(home.db, async () => {
       const ids = (await presentRows(home)).map(({ id }) => id)
+      const inWork = held.filter(({ output_dir: dir }) => existsSync(join(home.dataDir, dir, WORK)))
+      const workers = inWork.map(({ claimed_by: worker }) => worker).filter((worker) => ids.includes(worker))
       // A process that a worker has announced may be running already: the worker writes the identity of a hook once it
       // has run for a moment.
       const found = await sql<{ pid: number | null }>`
       select p.pid from process p where (p.id = any(${ids}::uuid[]) or p.status = 'starting'
-        and p.parent_id = any(${ids}::uuid[])) and (${processes} or p.id in (
+        and p.parent_id = any(${ids}::uuid[])) and (${processes} or p.id = any(${workers}::uuid[]) or p.id in (
         select r.process_id from archive_result r join snapshot s on s.id = r.snapshot_id where r.status = 'started'
           and ${snapshots}))`.execute(home.db)
       return found.rows

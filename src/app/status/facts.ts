@@ -76,6 +76,7 @@ async function read(
   const nodes = await listNodes(home.db, 'lost')
   const others = nodes.filter(({ id, leads }) => leads && id !== home.dataDirId)
   const inWork = others.reduce((sum, node) => sum + node.pages_in_work, working.length)
+  const unwritten = working.filter(({ status }) => status === 'queued').length
   const groups = await failureGroups(home.db, { limit: FAILURES_LOOKED_AT })
   return {
     data_dir: home.dataDir,
@@ -119,7 +120,7 @@ async function read(
       working: inWork,
       waiting: due.waiting,
       // Begun, but nobody's: work of a runner that is gone.
-      interrupted: Math.max(0, counts.started - inWork - due.waitingBegun),
+      interrupted: Math.max(0, counts.started - (inWork - unwritten) - due.waitingBegun),
     },
     // Without a runner nothing goes on at its recent pace.
     crawls: leader

@@ -45,7 +45,7 @@ export async function readSnapshot(web: Web, id: string): Promise<ReadSnapshot |
       moreResults: isWhole ? 0 : (await countResults(db, id, COUNTED)) - MOST_RESULTS,
       copies,
       work:
-        row.status === 'started'
+        row.claimed_by !== null
           ? (await pagesInWork(db, row.crawl_id)).find((one) => one.snapshot_id === id)
           : undefined,
       away: isAway(row.home_node, home) ? (await namedNodes(db, [row.home_node])).get(row.home_node) : undefined,

@@ -62,7 +62,7 @@ function standing({ row, snapshot, work }: ReadSnapshot): Html {
     html`<p class="cause open" id="standing" role="status" data-live><b>${words}</b>
 <span>${snapshot.outputs.length > 0 ? 'The results so far are shown.' : ''}</span></p>
 `
-  if (row.status === 'queued') {
+  if (row.status === 'queued' && !work) {
     const again = row.retry_at !== null && row.retry_at.getTime() > Date.now() + 1_000 ? row.retry_at : undefined
     return said(again ? html`It is retried at ${time(again)}` : html`It waits to be archived`)
   }

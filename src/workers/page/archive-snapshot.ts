@@ -53,7 +53,7 @@ export async function archiveSnapshot(
       }
     }
   } finally {
-    page.results.close()
+    await page.results.close()
   }
 }
 

@@ -61,11 +61,13 @@ export async function carryOut(page: PageInWork, state: PageState, next: PageSte
   }
 }
 
-async function ask({ context, claim, crawl, settings, tick }: PageInWork, state: PageState): Promise<PageState> {
+async function ask(page: PageInWork, state: PageState): Promise<PageState> {
+  const { context, claim, crawl, settings, tick, tree } = page
   const { owner } = context
   const { db } = owner.home
   // A page that was begun is finished, also after a pause or in another attempt.
-  if (claim.state === 'queued' && (await isCrawlFull(db, crawl)) && (await resultsOfPage(db, claim.id)).length === 0) {
+  const isBegun = async () => tree.isBegun || (await resultsOfPage(db, claim.id)).length > 0
+  if (claim.state === 'queued' && (await isCrawlFull(db, crawl)) && !(await isBegun())) {
     const reason = `not begun: the crawl has reached its --max-size, ${sizeText(crawl.max_size)}`
     return after(state, { what: 'refused', whyNot: { kind: 'beyond', reason } })
   }
@@ -84,7 +86,7 @@ async function begin(page: PageInWork, state: PageState, firstIn: string | undef
   const isNew = claim.row.before.isNew && claim.attempts === 1
   const isLeft = tree.hasLeftovers
   // A person has taken it from somebody who has not noticed yet, and whom no row names.
-  const former = isNew && isLeft ? tree.signedBy() : undefined
+  const former = isNew && isLeft ? tree.signedFor(context.owner) : undefined
   if (former !== undefined) await endWorkers(context.owner, [former])
   const hooksThat = (areLate: boolean) =>
     state.hooks.filter(({ at }) => (at === 'late') === areLate).map(({ hook }) => hook)
@@ -136,7 +138,7 @@ async function adopt(page: PageInWork, state: PageState, hooks: readonly HookOfP
   const known = again.filter((name) => log.has(name))
   if (known.length > 0) forgetEnds(file, known)
   await tree.open(new Map(Object.entries(now.hidden)))
-  if (page.results.areUnwritten) tree.sign(context.owner.processId)
+  if (page.results.areUnwritten) tree.sign(context.owner)
   for (const one of hooksAt(now, 'ended')) await recall(page, one, log)
   return after(lookForFile(page, now), { what: 'opened' })
 }

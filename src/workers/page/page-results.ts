@@ -115,9 +115,10 @@ export class PageResults {
     }
   }
 
-  /** Writes nothing more. */
-  close(): void {
+  /** Writes nothing more. What is being written is waited for: it decides how the page is given back. */
+  async close(): Promise<void> {
     clearTimeout(this.#unborn?.late)
+    await this.#unborn?.writing?.catch(() => {}) // Whoever needed it was told.
   }
 
   /** Whether the database knows that this process works on the page. */

@@ -6,7 +6,7 @@ import { RELEASED } from '../../engine/outcome.ts'
 import { type SnapshotClaim, snapshotQueue } from '../../machines/queues.ts'
 import { forgetStarted } from '../../machines/results.ts'
 import { CannotEnd } from '../../processes/cannot-end.ts'
-import { reconcileWork } from '../repair/reconcile-work.ts'
+import { reconcileWork, treeOf } from '../repair/reconcile-work.ts'
 import { HookSequence } from '../sequence/hook-sequence.ts'
 import { workerActor } from '../supervise/worker-actor.ts'
 import type { WorkerProcessContext } from '../supervise/worker-process.ts'
@@ -30,8 +30,13 @@ export async function snapshotWorker(context: WorkerProcessContext): Promise<voi
     endWhenFree()
   }
   const tidyUp = async (claim: SnapshotClaim, error: unknown) => {
-    // Our host lives on: by a result that is `started` in it, the page's next owner would take us for a former worker.
-    await forgetStarted(owner, claim.id)
+    // Our host lives on: by a result that is `started` in it, or by our note in its work tree, the page's next owner
+    // would take us for a former worker.
+    try {
+      treeOf(owner.home, claim.row).unsign(owner)
+    } finally {
+      await forgetStarted(owner, claim.id)
+    }
     if (!(error instanceof ClaimLost)) return
     await failpoint('claim.lost_results_forgotten')
     await reconcileWork(owner.home, claim.row)

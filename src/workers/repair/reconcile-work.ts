@@ -81,4 +81,5 @@ function tells({ dataDir }: Home, { output_dir, at }: CancelledPage): boolean {
   return written >= at.getTime()
 }
 
-const treeOf = ({ dataDir }: Home, page: Page) => new WorkTree(join(dataDir, page.output_dir))
+/** The work tree of a page, to be tidied up: its hooks have ended. */
+export const treeOf = ({ dataDir }: Home, page: Page) => new WorkTree(join(dataDir, page.output_dir))

@@ -1,7 +1,8 @@
 // A new page that is done at once is written once, at its end: until then its claim alone says who has it.
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sleep } from '../../../src/base/abort.ts'
 import type { Failpoint } from '../../../src/base/failpoint.ts'
 import { expectComplete, resultsOf } from '../../support/archive.ts'
 import { failpoints, fired } from '../../support/failpoints.ts'
@@ -110,12 +111,64 @@ it('count as in work from their claim', async () => {
   const worker = await eventually(() => fired(home).get(step))
   // They had waited for long.
   await home.query("update snapshot set status_changed_at = now() - interval '1 day' where status = 'queued'")
+  await home.query("update snapshot set status = 'started', retry_at = now() where url like '%/page-3.html'")
   const { stdout } = await home.run(['status', '--json'])
-  const { in_work: inWork } = JSON.parse(stdout) as { in_work: { seconds: number; hooks: unknown[] }[] }
-  expect(inWork).toEqual([expect.objectContaining({ hooks: [], url: `${site.url}/page-2.html` })])
+  const { in_work: inWork, pages: counts } = JSON.parse(stdout) as {
+    in_work: { seconds: number; hooks: unknown[] }[]
+    pages: Record<string, number>
+  }
+  expect(inWork).toEqual([expect.objectContaining({ status: 'queued', hooks: [], url: `${site.url}/page-2.html` })])
   expect(inWork[0]!.seconds).toBeLessThan(3_600)
+  expect(counts).toMatchObject({ working: 1, interrupted: 1 })
   process.kill(worker, 'SIGCONT')
   expect((await runner.finished()).code).toBe(0)
+})
+
+it('that the machine fails do not get the worker ended that goes on with others', async () => {
+  const { home } = await queued()
+  const step = 'publish.files_published'
+  const env = { ...ONE, ...failpoints(home, `${step}=throw:EACCES@2`) }
+  const runner = home.start(['run'], { env })
+  await runner.says(/snapshot \S+: failpoint publish\.files_published/)
+  const [page] = await home.query<{ output_dir: string }>(
+    "select output_dir from snapshot where url like '%/page-2.html'",
+  )
+  const work = join(home.dataDir, page!.output_dir, '.work')
+  expect(existsSync(work)).toBe(true)
+  expect(existsSync(join(work, '.owner'))).toBe(false)
+  runner.signal('SIGTERM')
+  expect((await runner.finished()).code).toBe(0)
+})
+
+it('that were begun are finished, however full their crawl is by then', async () => {
+  const { home, crawl } = await queued()
+  const step = 'publish.files_published'
+  const runner = home.start(['run', '--exit-on-idle'], { env: { ...ONE, ...failpoints(home, `${step}=stop@2`) } })
+  const worker = await eventually(() => fired(home).get(step))
+  await home.query('update crawl set max_size = 1 where id = $1', [crawl])
+  process.kill(worker, 'SIGKILL')
+  expect((await runner.finished()).code).toBe(0)
+  const outcomes = await home.query<{ outcome: string }>('select outcome from snapshot order by url')
+  expect(outcomes.map(({ outcome }) => outcome)).toEqual(['archived', 'archived', 'failed', 'failed'])
+})
+
+it('are deleted when their worker has left them', async () => {
+  const { home } = await queued()
+  const step = 'publish.files_published'
+  const runner = home.start(['run', '--exit-on-idle'], { env: { ...ONE, ...failpoints(home, `${step}=stop@2`) } })
+  const worker = await eventually(() => fired(home).get(step))
+  const [page] = await home.query<{ id: string; output_dir: string }>(
+    "select id, output_dir from snapshot where url like '%/page-2.html'",
+  )
+  const deletion = home.start(['snapshot', 'delete', '--yes', page!.id])
+  await eventually(() => home.value<boolean>(`select status = 'paused' from snapshot where id = '${page!.id}'`))
+  await sleep(1_000)
+  expect(await home.value('select count(*)::int from snapshot')).toBe(PAGES)
+  process.kill(worker, 'SIGCONT')
+  expect((await deletion.finished()).code).toBe(0)
+  expect((await runner.finished()).code).toBe(0)
+  expect(existsSync(join(home.dataDir, page!.output_dir))).toBe(false)
+  expect(await home.value('select count(*)::int from snapshot')).toBe(PAGES - 1)
 })
 
 const STEPS: readonly Failpoint[] = [

@@ -70,6 +70,11 @@ describe.each(['before', 'after'] as const)('a connection that is lost once, %s 
       ])
       const moves = await home.query("select row_id from transition where event = 'interrupt'")
       expect(moves).toEqual([{ row_id: rows.find(({ plugin }) => plugin === 'e')!.id }])
+      // Its page may have been written as begun later than it ended.
+      await writeResults(owner(), claim, [{ result: rows[5]!, event: 'fail', ended: performance.now() - 3_600_000 }])
+      const before = `select count(*)::int from archive_result r join snapshot s on s.id = r.snapshot_id
+        where r.end_ts < s.status_changed_at`
+      expect(await home.value(before)).toBe(0)
     } finally {
       await db.destroy()
     }

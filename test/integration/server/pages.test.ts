@@ -279,6 +279,11 @@ describe('a page', () => {
   it('says what becomes of it', async () => {
     const words = async (id: string) => read(await ask(`/snapshots/${id}`)).words
     expect(await words(made.waiting)).toMatch(/It is retried at \d{4}/)
+    const claim = (by: string | null) =>
+      home.query('update snapshot set claimed_by = $1, claim_token = $1 where id = $2', [by, made.waiting])
+    await claim(uuidv7())
+    expect(await words(made.waiting)).toContain('It is being archived')
+    await claim(null)
     expect(await words(made.started)).toContain('It was begun, but nobody works on it at this moment')
     expect(await words(made.paused)).toContain(`archivebox-ts snapshot resume ${made.paused}`)
   })

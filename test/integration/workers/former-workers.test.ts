@@ -113,7 +113,7 @@ it.each(['by the row of its hook', 'by its work tree, where no row was written y
       const tree = new WorkTree(join(home.dataDir, page!.output_dir))
       if (!isByRow) {
         await tree.open()
-        tree.sign(worker.row.id)
+        tree.sign({ processId: worker.row.id, home: registry.home })
       }
       await home.run(['crawl', 'resume', page!.crawl_id])
       await eventually(() => home.value<boolean>(`select status = 'sealed' from snapshot`))

@@ -118,6 +118,7 @@ const work: Work = {
       snapshot_id: 's',
       crawl_id: crawl.id,
       url: 'https://example.org/a/rather/long/path/日本語/to/a/page.html?with=a&query=string',
+      status: 'started',
       seconds: 90,
       hooks: [{ plugin: 'a_plugin_with_a_long_name', hook_name: 'on_Snapshot__1_a.sh', process_id: null, seconds: 7 }],
     },
