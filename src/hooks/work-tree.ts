@@ -98,7 +98,7 @@ export class WorkTree {
     writeFileSync(join(this.work, OWNER), `${home.dataDirId} ${processId}`)
   }
 
-  /** The process of our data dir that was at work here, if it has noted that: copies of folders name that of another. */
+  /** The process of our data dir that was at work here, if it has noted that. A copied folder names another's. */
   signedFor({ home }: Pick<Worker, 'home'>): string | undefined {
     const file = join(this.work, OWNER)
     const [dataDir, by = ''] = existsSync(file) ? readFileSync(file, 'utf8').split(' ') : []
