@@ -29,7 +29,7 @@ export async function readyFor(facts: Facts): Promise<void> {
   ])
 }
 
-/** The status as one screen, for users: no line is wider than the canvas. What is to be typed has the `given` options. */
+/** The status as one screen, for users: no line is wider than the canvas. What is to be typed is as `given`. */
 export function screen(facts: Facts, canvas: Canvas, given: Given): string[] {
   const blocks = [
     [
