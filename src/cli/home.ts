@@ -13,7 +13,7 @@ import type { ProcessType } from '../db/tables.ts'
 import { explainDatabaseError } from '../db/trouble.ts'
 import { ownIdentity } from '../processes/identity.ts'
 import { startedBy } from '../processes/presence.ts'
-import { interruptible } from './interrupts.ts'
+import { preparing } from './interrupts.ts'
 import { sayMeanwhile } from './meanwhile.ts'
 import type { GlobalOptions } from './options.ts'
 
@@ -24,7 +24,10 @@ export async function openHome(
   how: Omit<OpenInput, 'create'> = {},
 ): Promise<Archive> {
   const input = { create, ...how }
-  return await interruptible(async (signal) => await openArchive(options, input, { signal, tell: sayMeanwhile }))
+  return await preparing(
+    async (signal) => await openArchive(options, input, { signal, tell: sayMeanwhile }),
+    (open) => open.close(),
+  )
 }
 
 /** Opens an existing data dir while `work` runs. */
@@ -46,7 +49,10 @@ export async function withBareDatabase<T>(
   create: 'never' | 'if-empty',
   work: (bare: BareDatabase) => Promise<T>,
 ): Promise<T> {
-  const bare = await interruptible((signal) => openBareDatabase(options, create, { signal, tell: sayMeanwhile }))
+  const bare = await preparing(
+    (signal) => openBareDatabase(options, create, { signal, tell: sayMeanwhile }),
+    (open) => open.close(),
+  )
   try {
     return await work(bare)
   } catch (error) {

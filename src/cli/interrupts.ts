@@ -1,4 +1,4 @@
-import { EXIT } from '../base/errors.ts'
+import { AppError, EXIT } from '../base/errors.ts'
 import { onStopSignals } from '../base/stop-signals.ts'
 
 /** A terminal and the program that started us may both pass on one key press. */
@@ -45,4 +45,20 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
   } finally {
     interrupts.end()
   }
+}
+
+/**
+ * The same for what comes before the work itself: a signal ends the command, also one that comes too late to stop the
+ * preparation, whose result is undone then. Throws AppError (130).
+ */
+export async function preparing<T>(
+  prepare: (signal: AbortSignal) => Promise<T>,
+  undo: (prepared: T) => Promise<unknown> = async () => {},
+): Promise<T> {
+  return await interruptible(async (signal) => {
+    const prepared = await prepare(signal)
+    if (!signal.aborted) return prepared
+    await undo(prepared)
+    throw new AppError('interrupted before it began', { exitCode: EXIT.interrupted })
+  })
 }

@@ -14,7 +14,7 @@ import { run } from '../../runner/run.ts'
 import { Cues, startedByCommand } from '../cues.ts'
 import { many } from '../format.ts'
 import { openHome, refuseBelowRunner, runnerLog } from '../home.ts'
-import { interruptible } from '../interrupts.ts'
+import { preparing } from '../interrupts.ts'
 import { LiveView } from '../live-view.ts'
 import { loopbackOf } from '../loopback.ts'
 import { sayWhatIsWrong } from '../machine-report.ts'
@@ -93,7 +93,7 @@ export async function runVerb(options: Asked, id: string, verb: RunVerbOptions, 
     if (!(await cues.next())) return
     await cues.end()
     await refuseBelowRunner(home)
-    await interruptible((signal) => refuseClone(home, signal))
+    await preparing((signal) => refuseClone(home, signal))
     requireOpen(home.dataDir)
     const queued = wanted && (await queueRecords(open, wanted, { tell: sayMeanwhile }))
     for (const text of wanted?.others ?? []) printJson(text)
