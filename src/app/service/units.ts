@@ -36,6 +36,8 @@ type Line = readonly [key: string, value: string | undefined]
 const AFTER_STOP_SECONDS = 10
 /** A leader's loop comes round every 5 s. */
 const WATCHDOG_SECONDS = 120
+/** What cannot start may be tried for days: seldom enough for its log, and often enough to be back soon. */
+const RESTART_SECONDS = 10
 /** A recovery after a loss of power, or a migration, may take this long. */
 const LONGEST_START_SECONDS = 3_600
 
@@ -92,11 +94,10 @@ function runnerUnit(values: UnitValues): string {
       ['TimeoutStopSec', String(stopSeconds + AFTER_STOP_SECONDS)],
       ['TimeoutStartSec', String(LONGEST_START_SECONDS)],
       ['Restart', 'on-failure'],
-      ['RestartSec', '1'],
+      // Whatever the exit code: the name of a database may be unknown only until the network is complete.
+      ['RestartSec', String(RESTART_SECONDS)],
       // It was told to stop before it had a database.
       ['SuccessExitStatus', String(EXIT.interrupted)],
-      // What is misconfigured stays so.
-      ['RestartPreventExitStatus', String(EXIT.usage)],
       ['KillMode', 'mixed'],
       ['Delegate', 'yes'],
       ...mayNot(values, { families: 'AF_UNIX AF_INET AF_INET6 AF_NETLINK', calls: '@system-service @mount chroot' }),

@@ -54,6 +54,12 @@ describe('the units', () => {
     expect(valuesOf('TimeoutStopSec', {})).toEqual(['30'])
   })
 
+  it('start a runner again without end, whatever it exits with', () => {
+    expect(valuesOf('Restart', {})).toEqual(['on-failure'])
+    expect(valuesOf('StartLimitIntervalSec', {})).toEqual(['0'])
+    expect(valuesOf('RestartPreventExitStatus', {})).toEqual([])
+  })
+
   it('are one when the database is somebody else’s', () => {
     expect(unitsFor({ ...VALUES, cluster: undefined }).map(({ file }) => file)).toEqual(['archivebox.service'])
     expect(valuesOf('After', { cluster: undefined })).toEqual(['network-online.target'])
