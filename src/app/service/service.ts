@@ -42,7 +42,7 @@ const BOOTED = '/run/systemd/system'
 /** Where services find programs. */
 const SERVICE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 /** The stop of a service that nothing else is said of: systemd's own 90 s, less what a runner needs after it. */
-const STOP_SECONDS = 80
+const STANDARD_STOP_SECONDS = 80
 
 /** The units of a data dir, as `installService` writes them. Throws UsageError when there can be none. */
 export async function serviceUnits(configured: Configured, which: WhichService): Promise<Unit[]> {
@@ -62,14 +62,16 @@ export async function serviceUnits(configured: Configured, which: WhichService):
   const user = which.isUsers ? undefined : ownerOf(dataDir)
   const places = [...FOLDERS.map((name) => join(dataDir, name)), cluster]
   const elsewhere = places.flatMap((path) => (existsSync(path) ? [realpathSync(path)] : []))
+  const { BACKUP_DIR: backups, STOP_SECONDS: stopSeconds = STANDARD_STOP_SECONDS } = settings.config
   return unitsFor({
     ...which,
     dataDir,
     cluster: databaseUrl === undefined ? cluster : undefined,
     program: programFor(user),
     user: user?.name,
-    writable: [dataDir, ...new Set(elsewhere.filter((path) => leadsOut(relative(dataDir, path))))],
-    stopSeconds: settings.config.STOP_SECONDS ?? STOP_SECONDS,
+    places: [dataDir, ...new Set(elsewhere.filter((path) => leadsOut(relative(dataDir, path))))],
+    backups,
+    stopSeconds,
     canNotify: findProgram('systemd-notify', SERVICE_PATH) !== undefined,
   })
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { CONFIG_FILE } from '../../base/config-file.ts'
 import { EXIT } from '../../base/errors.ts'
 import { unitCommand, unitText, unitWord } from './unit-words.ts'
 
@@ -15,8 +16,10 @@ export interface UnitValues {
   readonly isUsers: boolean
   /** The account to run as; undefined: as whoever the service manager runs as. */
   readonly user: string | undefined
-  /** What may be written to. */
-  readonly writable: readonly string[]
+  /** Where the data dir and its database lie: each may be the place of a disk. */
+  readonly places: readonly string[]
+  /** Where backups go, if that is elsewhere. The service does without. */
+  readonly backups: string | undefined
   /** `STOP_SECONDS` */
   readonly stopSeconds: number
   /** Whether systemd can be told how the runner is. */
@@ -67,10 +70,12 @@ export const isOurs = (text: string): boolean => text.startsWith(markOf('').slic
 /** The files that units of this name may have. */
 export const filesOf = (name: string): string[] => [`${name}.service`, databaseFile(name)]
 
+const configOf = (dataDir: string): string => join(dataDir, CONFIG_FILE)
+
 const databaseFile = (name: string): string => `${name}-db.service`
 
 function runnerUnit(values: UnitValues): string {
-  const { name, cluster, program, dataDir, stopSeconds, canNotify, isUsers } = values
+  const { name, cluster, program, dataDir, places, stopSeconds, canNotify, isUsers } = values
   const run = [...program, '--data-dir', dataDir, 'run', '--stay', '--daemon']
   const database = cluster === undefined ? undefined : databaseFile(name)
   const others = [database, ...(isUsers ? [] : ['network-online.target'])].filter(Boolean).join(' ')
@@ -80,11 +85,14 @@ function runnerUnit(values: UnitValues): string {
       ['Description', `archivebox-ts: archives web pages into ${unitText(dataDir)}`],
       ['Wants', others || undefined],
       ['After', others || undefined],
+      ['RequiresMountsFor', places.map(unitWord).join(' ')],
       ['StartLimitIntervalSec', '0'],
     ],
     Service: [
       ['Type', canNotify ? 'notify' : 'exec'],
       ['NotifyAccess', whenNotified('all')],
+      // An empty folder may be the place of a disk that comes later: no new archive is made there.
+      ['ExecStartPre', unitCommand(['test', '-e', configOf(dataDir)])],
       ['ExecStart', unitCommand(run)],
       ['ExecReload', whenNotified(unitCommand(['/bin/sh', '-c', RELOAD, 'reload', ...run]))],
       ['WatchdogSec', whenNotified(String(WATCHDOG_SECONDS))],
@@ -106,11 +114,14 @@ function runnerUnit(values: UnitValues): string {
 }
 
 function databaseUnit(values: UnitValues, cluster: string): string {
-  const { program, dataDir } = values
+  const { program, dataDir, places } = values
   const db = (...words: string[]) => unitCommand([...program, '--data-dir', dataDir, ...words])
   return unitOf(values, {
     Unit: [
       ['Description', `archivebox-ts: the PostgreSQL of ${unitText(dataDir)}`],
+      ['RequiresMountsFor', places.map(unitWord).join(' ')],
+      // Each start of a runner has systemd look again.
+      ['AssertPathExists', unitText(configOf(dataDir))],
       // After that a runner tries to start it.
       ['StartLimitIntervalSec', '60'],
       ['StartLimitBurst', '10'],
@@ -136,7 +147,10 @@ function databaseUnit(values: UnitValues, cluster: string): string {
 }
 
 /** What a service may not do. Only the service manager of the machine can hide parts of the file system. */
-function mayNot({ name, isUsers, user, writable }: UnitValues, may: { families: string; calls: string }): Line[] {
+function mayNot(
+  { name, isUsers, user, places, backups }: UnitValues,
+  may: { families: string; calls: string },
+): Line[] {
   const anywhere: Line[] = [
     ['NoNewPrivileges', 'yes'],
     ['LockPersonality', 'yes'],
@@ -150,13 +164,15 @@ function mayNot({ name, isUsers, user, writable }: UnitValues, may: { families: 
   if (isUsers) return anywhere
   // Root keeps its copies of PostgreSQL in a folder that is known everywhere.
   const state = user === undefined ? 'archivebox-ts' : name
+  // By the minus a folder may be missing.
+  const writable = [...places, ...(backups === undefined ? [] : [`-${backups}`]), '/tmp', '/var/tmp']
   return [
     ['User', user === undefined ? undefined : unitText(user)],
     ['StateDirectory', state],
     ['Environment', `ARCHIVEBOX_SERVER_DIR=/var/lib/${state}`],
     ['CapabilityBoundingSet', user === undefined ? undefined : ''],
     ['ProtectSystem', 'strict'],
-    ['ReadWritePaths', [...writable, '/tmp', '/var/tmp'].map(unitWord).join(' ')],
+    ['ReadWritePaths', writable.map(unitWord).join(' ')],
     ['ProtectHome', 'read-only'],
     ['PrivateDevices', 'yes'],
     ['ProtectClock', 'yes'],

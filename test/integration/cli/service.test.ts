@@ -75,6 +75,7 @@ describe.skipIf(missing)(`for systemd${missing ? `: ${missing}` : ''}`, () => {
     spawnSync('systemd-analyze', words, { cwd: folder, env: { PATH, SYSTEMD_PAGER: '' }, encoding: 'utf8' })
 
   it('the units are right, and expose 4.0 at most', async () => {
+    writeFileSync(join(dataDir, 'archivebox.toml'), 'BACKUP_DIR = "/mnt/of a disk"\n')
     if (process.getuid?.() === 0) chownSync(dataDir, SOMEBODY, SOMEBODY)
     const { stdout } = await service(['show', '--json'])
     const units = stdout
@@ -84,6 +85,7 @@ describe.skipIf(missing)(`for systemd${missing ? `: ${missing}` : ''}`, () => {
     for (const { file, text } of units) writeFileSync(join(folder, file), text)
     const files = units.map(({ file }) => join(folder, file))
     expect(files).toHaveLength(2)
+    expect(units[1]!.text).toMatch(/^ReadWritePaths=.* "-\/mnt\/of a disk" /m)
     const checked = analyze('verify', '--man=no', ...files)
     expect(checked.stderr.split('\n').filter((line) => line.includes('archivebox'))).toEqual([])
     expect(checked.status, checked.stderr).toBe(0)

@@ -9,7 +9,8 @@ const VALUES: UnitValues = {
   program: ['/usr/bin/node', '/opt/a/main.js'],
   isUsers: false,
   user: 'archiver',
-  writable: ['/srv/web'],
+  places: ['/srv/web'],
+  backups: undefined,
   stopSeconds: 20,
   canNotify: true,
 }
@@ -41,12 +42,23 @@ describe('a word of a unit', () => {
 describe('the units', () => {
   it('name the data dir wherever it is meant', () => {
     const dataDir = '/srv/my 100% ü'
-    const odd = { dataDir, cluster: `${dataDir}/postgres`, writable: [dataDir] }
+    const odd = { dataDir, cluster: `${dataDir}/postgres`, places: [dataDir], backups: '/mnt/my 100% disk' }
     expect(valuesOf('ExecStart', odd)).toEqual([
       ':/usr/bin/node /opt/a/main.js --data-dir "/srv/my 100%% ü" run --stay --daemon',
     ])
     expect(valuesOf('PIDFile', odd, 'db')).toEqual(['/srv/my 100%% ü/postgres/postmaster.pid'])
-    expect(valuesOf('ReadWritePaths', odd)).toEqual(['"/srv/my 100%% ü" /tmp /var/tmp'])
+    expect(valuesOf('ReadWritePaths', odd)).toEqual(['"/srv/my 100%% ü" "-/mnt/my 100%% disk" /tmp /var/tmp'])
+    expect(valuesOf('RequiresMountsFor', odd)).toEqual(['"/srv/my 100%% ü"'])
+    expect(valuesOf('ExecStartPre', odd)).toEqual([':test -e "/srv/my 100%% ü/archivebox.toml"'])
+    expect(valuesOf('AssertPathExists', odd, 'db')).toEqual(['/srv/my 100%% ü/archivebox.toml'])
+  })
+
+  it('wait for the disks of the data dir and its database, and for no other', () => {
+    const values = { places: ['/srv/web', '/mnt/pg'], backups: '/mnt/backup' }
+    for (const which of ['runner', 'db'] as const)
+      expect(valuesOf('RequiresMountsFor', values, which)).toEqual(['/srv/web /mnt/pg'])
+    expect(valuesOf('ReadWritePaths', values)).toEqual(['/srv/web /mnt/pg -/mnt/backup /tmp /var/tmp'])
+    expect(valuesOf('ReadWritePaths', {})).toEqual(['/srv/web /tmp /var/tmp'])
   })
 
   it('give a stop the time of STOP_SECONDS, and 10 s to kill and to write', () => {
