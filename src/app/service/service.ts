@@ -27,8 +27,9 @@ export interface WhichService {
 
 /** What was done about a service. */
 export interface ServiceDone {
-  /** The files that were written or removed. */
-  readonly files: readonly string[]
+  /** The files that were written. */
+  readonly written: readonly string[]
+  readonly removed: readonly string[]
   /** Whether the service manager did its part; false: there is none here. */
   readonly isTold: boolean
   /** It runs as root, since the data dir is root's. */
@@ -103,8 +104,9 @@ function programFor(user: ReturnType<typeof ownerOf>): string[] {
 }
 
 /**
- * Writes the units of a data dir, and has the service manager start them, now and at each boot. Throws AppError when a
- * unit of that name is somebody else's, or of another data dir.
+ * Writes the units of a data dir, and has the service manager start them, now and at each boot; those that run begin
+ * anew where something has changed. Takes away a unit that it no longer needs. Throws AppError when a unit of that name
+ * is somebody else's, or of another data dir.
  */
 export async function installService(configured: Configured, which: WhichService): Promise<ServiceDone> {
   const units = await serviceUnits(configured, which)
@@ -120,35 +122,45 @@ export async function installService(configured: Configured, which: WhichService
         { hint: 'choose another name with --name' },
       )
   }
-  const files = units.map(({ file }) => join(folder, file))
-  attempt(files[0]!, () => {
+  const names = units.map(({ file }) => file)
+  const isNeedless = (file: string) => !names.includes(file) && textOf(join(folder, file))?.split('\n', 1)[0] === mark
+  const removed = await takeAway(which, filesOf(which.name).filter(isNeedless))
+  const isChanged = units.some(({ file, text }) => textOf(join(folder, file)) !== text)
+  const written = names.map((file) => join(folder, file))
+  attempt(written[0]!, () => {
     makeFolder(folder)
     for (const { file, text } of units) replaceFile(join(folder, file), text, { mode: 0o644 })
   })
   const isTold = canTell(which)
   if (isTold) {
     await systemctl(which, 'daemon-reload')
-    await systemctl(which, 'enable', '--now', ...units.map(({ file }) => file))
+    await systemctl(which, 'enable', ...names)
+    await systemctl(which, isChanged ? 'restart' : 'start', ...names)
   }
-  return { files, isTold, isRoots: !which.isUsers && statSync(configured.dataDir).uid === 0 }
+  return { written, removed, isTold, isRoots: !which.isUsers && statSync(configured.dataDir).uid === 0 }
 }
 
 /** Stops a service and removes its units, if we wrote them. What it has archived stays. */
-export async function removeService(which: WhichService): Promise<Omit<ServiceDone, 'isRoots'>> {
+export async function removeService(which: WhichService): Promise<Pick<ServiceDone, 'removed' | 'isTold'>> {
   refuseName(which)
   const folder = folderOf(which)
   const found = filesOf(which.name).filter((file) => textOf(join(folder, file)) !== undefined)
   const foreign = found.find((file) => !isOurs(textOf(join(folder, file))!))
   if (foreign !== undefined) throw new AppError(`${join(folder, foreign)} is not one of ours: nothing was removed`)
-  const files = found.map((file) => join(folder, file))
+  return { removed: await takeAway(which, found), isTold: canTell(which) }
+}
+
+/** Stops units of ours, and removes them. @returns their files */
+async function takeAway(which: WhichService, units: readonly string[]): Promise<string[]> {
+  const files = units.map((file) => join(folderOf(which), file))
+  if (files.length === 0) return files
   const isTold = canTell(which)
-  if (files.length === 0) return { files, isTold }
-  if (isTold) await systemctl(which, 'disable', '--now', ...found)
+  if (isTold) await systemctl(which, 'disable', '--now', ...units)
   attempt(files[0]!, () => {
     for (const file of files) rmSync(file)
   })
   if (isTold) await systemctl(which, 'daemon-reload')
-  return { files, isTold }
+  return files
 }
 
 function refuseName({ name }: WhichService): void {

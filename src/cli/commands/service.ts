@@ -12,10 +12,11 @@ const systemctl = ({ user }: ServiceOptions) => (user ? 'systemctl --user' : 'sy
 
 /** `service install`: writes the units, and starts them where systemd runs. */
 export async function serviceInstall(asked: GlobalOptions, options: ServiceOptions): Promise<void> {
-  const { files, isTold, isRoots } = await installService(asked, which(options))
-  for (const file of files) terminal.say(`wrote ${file}`)
+  const { written, removed, isTold, isRoots } = await installService(asked, which(options))
+  for (const file of removed) terminal.say(`removed ${file}, whose database is not ours any more`)
+  for (const file of written) terminal.say(`wrote ${file}`)
   if (isRoots) terminal.say('it runs as root, as whom the data dir belongs to: an account of its own is safer')
-  const names = files.map((file) => file.split('/').at(-1)).join(' ')
+  const names = written.map((file) => file.split('/').at(-1)).join(' ')
   if (!isTold)
     return terminal.say(`systemd does not run here; where it does: ${systemctl(options)} enable --now ${names}`)
   terminal.say(`they run, and do so after each boot: ${systemctl(options)} status ${names}`)
@@ -34,7 +35,7 @@ export async function serviceShow(asked: GlobalOptions, options: ServiceOptions)
 
 /** `service remove`: stops the service, and removes the units that we wrote. */
 export async function serviceRemove(options: ServiceOptions): Promise<void> {
-  const { files, isTold } = await removeService(which(options))
-  if (files.length === 0) return terminal.say(`there is no service ${options.name} of ours`)
-  for (const file of files) terminal.say(`${isTold ? 'stopped, and removed' : 'removed'} ${file}`)
+  const { removed, isTold } = await removeService(which(options))
+  if (removed.length === 0) return terminal.say(`there is no service ${options.name} of ours`)
+  for (const file of removed) terminal.say(`${isTold ? 'stopped, and removed' : 'removed'} ${file}`)
 }

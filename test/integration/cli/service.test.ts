@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { withPrograms } from '../../support/bare-path.ts'
+import { noMounts } from '../../support/containers.ts'
 import { newFolder } from '../../support/folders.ts'
 import { program } from '../../support/program.ts'
 
@@ -63,10 +64,49 @@ describe('service install', () => {
     expect(readdirSync(folder)).toEqual([basename(dataDir)])
   })
 
-  it('leaves the database to whoever has it: one unit', async () => {
-    writeFileSync(join(dataDir, 'archivebox.toml'), 'DATABASE_URL = "postgres://127.0.0.1/x"\n')
+  it('leaves the database to whoever has it: one unit, also where there were two', async () => {
     expect((await service(['install', '--user'])).code).toBe(0)
+    writeFileSync(join(dataDir, 'archivebox.toml'), 'DATABASE_URL = "postgres://127.0.0.1/x"\n')
+    expect(await service(['install', '--user'])).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^removed .*archivebox-db\.service, whose database is not ours any more\nwrote /),
+    })
     expect(unitsHere()).toEqual(['archivebox.service'])
+  })
+
+  it.skipIf(noMounts)('restarts them when it has changed one', async () => {
+    const told = join(folder, 'told')
+    mkdirSync(join(folder, 'run', 'systemd'), { recursive: true })
+    writeFileSync(join(folder, 'run', 'systemd', 'private'), '')
+    writeFileSync(join(folder, 'systemctl'), `#!/bin/sh\necho "$@" >> '${told}'\n`, { mode: 0o755 })
+    const booted = 'mount -t tmpfs none /run && mkdir -p /run/systemd/system && exec "$@"'
+    const install = async () => {
+      rmSync(told, { force: true })
+      const env = {
+        DATA_DIR: dataDir,
+        XDG_CONFIG_HOME: folder,
+        XDG_RUNTIME_DIR: join(folder, 'run'),
+        PATH: `${folder}:${PATH}`,
+      }
+      const under = ['unshare', '--mount', 'sh', '-c', booted, 'sh']
+      const { code, stderr } = await program(['service', 'install', '--user'], { env, under })
+      expect(code, stderr).toBe(0)
+      return readFileSync(told, 'utf8').trimEnd().split('\n')
+    }
+    const [database, runner] = ['archivebox-db.service', 'archivebox.service']
+    const start = ['--user daemon-reload', `--user enable ${database} ${runner}`]
+    expect(await install()).toEqual([...start, `--user restart ${database} ${runner}`])
+    expect(await install()).toEqual([...start, `--user start ${database} ${runner}`])
+    writeFileSync(join(dataDir, 'archivebox.toml'), 'STOP_SECONDS = 8\n')
+    expect(await install()).toEqual([...start, `--user restart ${database} ${runner}`])
+    writeFileSync(join(dataDir, 'archivebox.toml'), 'DATABASE_URL = "postgres://127.0.0.1/x"\n')
+    expect(await install()).toEqual([
+      `--user disable --now ${database}`,
+      '--user daemon-reload',
+      '--user daemon-reload',
+      `--user enable ${runner}`,
+      `--user restart ${runner}`,
+    ])
   })
 })
 
