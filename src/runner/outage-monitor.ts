@@ -1,12 +1,18 @@
+import type { Texts } from '../base/config.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import { own } from '../base/own.ts'
 import { reviveServer } from '../db/embedded/server.ts'
 import type { Home } from '../db/home.ts'
 
 /** How often a long outage is logged again. */
 const SAY_MS = 60_000
+/** In the environment of a runner, where a unit of systemd has our embedded server: that unit's name. */
+export const DATABASE_UNIT = 'ARCHIVEBOX_DATABASE_UNIT'
 /** Somebody else may be restarting our embedded server: how long we leave it to them. */
 const REVIVE_AFTER_MS = 1_000
+/** The same with a unit, which would not take over a server that we have started. */
+const REVIVE_AFTER_UNIT_MS = 30_000
 
 /**
  * Watches for outages of the database: logs when one begins and ends, and a long one, or one of many, once a minute.
@@ -15,15 +21,17 @@ const REVIVE_AFTER_MS = 1_000
 export class OutageMonitor {
   readonly #home: Home
   readonly #log: Log
+  readonly #reviveAfterMs: number
   #since: number | undefined
   #saidAt = Number.NEGATIVE_INFINITY
   /** The current one was logged. */
   #said = false
   #reviving = false
 
-  constructor(home: Home, log: Log) {
+  constructor(home: Home, log: Log, env: Texts) {
     this.#home = home
     this.#log = log
+    this.#reviveAfterMs = own(env, DATABASE_UNIT) === undefined ? REVIVE_AFTER_MS : REVIVE_AFTER_UNIT_MS
   }
 
   /** Whether one is in progress. */
@@ -42,7 +50,7 @@ export class OutageMonitor {
       this.#saidAt = now
       this.#said = true
     }
-    if (this.#home.embedded && now - this.#since >= REVIVE_AFTER_MS) void this.#revive()
+    if (this.#home.embedded && now - this.#since >= this.#reviveAfterMs) void this.#revive()
   }
 
   /** The database has written something of ours; an answer alone would not prove that it can. */

@@ -27,7 +27,7 @@ export async function run(options: RunOptions): Promise<Ended> {
   exitOnDefects(options.log)
   const bell = new Bell()
   const signals = new Signals(bell, options.log, boundsOf(options))
-  const outage = new OutageMonitor(options.home, options.log)
+  const outage = new OutageMonitor(options.home, options.log, ENVIRONMENT)
   // The service of a command that started us is not ours to speak for.
   const manager = new ServiceManager(options.parentId === null ? ENVIRONMENT : {}, options.log)
   const here: Run = { ...options, bell, signals, outage, manager }

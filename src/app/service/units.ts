@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { CONFIG_FILE } from '../../base/config-file.ts'
 import { EXIT } from '../../base/errors.ts'
+import { DATABASE_UNIT } from '../../runner/outage-monitor.ts'
 import { unitCommand, unitText, unitWord } from './unit-words.ts'
 
 /** What the units of a data dir are written from. */
@@ -99,6 +100,7 @@ function runnerUnit(values: UnitValues): string {
       // systemd does not tell this to a runner that a reload starts.
       ['Environment', whenNotified(`WATCHDOG_USEC=${WATCHDOG_SECONDS}000000`)],
       ['Environment', `STOP_SECONDS=${stopSeconds}`],
+      ['Environment', database && `${DATABASE_UNIT}=${database}`],
       ['TimeoutStopSec', String(stopSeconds + AFTER_STOP_SECONDS)],
       ['TimeoutStartSec', String(LONGEST_START_SECONDS)],
       ['Restart', 'on-failure'],

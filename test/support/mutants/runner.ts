@@ -109,7 +109,7 @@ export const RUNNER: readonly Mutant[] = [
   {
     name: 'a server of our own that is away stays away',
     file: 'src/runner/outage-monitor.ts',
-    find: 'if (this.#home.embedded && now - this.#since >= REVIVE_AFTER_MS) void this.#revive()',
+    find: 'if (this.#home.embedded && now - this.#since >= this.#reviveAfterMs) void this.#revive()',
     replacement: '',
     test: 'test/crash/db/database.test.ts',
     only: 'stopped by hand under a runner is started again',

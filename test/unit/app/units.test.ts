@@ -76,6 +76,9 @@ describe('the units', () => {
     expect(unitsFor({ ...VALUES, cluster: undefined }).map(({ file }) => file)).toEqual(['archivebox.service'])
     expect(valuesOf('After', { cluster: undefined })).toEqual(['network-online.target'])
     expect(valuesOf('After', {})).toEqual(['archivebox-db.service network-online.target'])
+    const told = 'ARCHIVEBOX_DATABASE_UNIT=archivebox-db.service' // So that the runner leaves its restarts to it.
+    expect(valuesOf('Environment', {})).toContain(told)
+    expect(valuesOf('Environment', { cluster: undefined })).not.toContain(told)
   })
 
   it('do without news of the runner where systemd-notify is missing', () => {
