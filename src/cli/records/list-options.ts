@@ -1,8 +1,8 @@
 import { Option } from 'commander'
 import type { Verb } from '../verb.ts'
 
-/** The formats of a list. */
-const FORMATS = ['table', 'wide', 'jsonl', 'csv', 'ids'] as const
+/** The formats of a list; `json` is `jsonl`, as with `--json`. */
+const FORMATS = ['table', 'wide', 'json', 'jsonl', 'csv', 'ids'] as const
 export type Format = (typeof FORMATS)[number]
 
 /** The options of every list. */

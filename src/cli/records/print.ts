@@ -27,8 +27,9 @@ type Source<Row> = readonly Row[] | ((limit?: number) => Rows<Row>)
 export function printerOf<Row>(
   options: GlobalOptions,
   kind: ListKind<Row>,
-  { n, wide, output, columns }: PrintOptions,
+  { n, wide, output: given, columns }: PrintOptions,
 ) {
+  const output = given === 'json' ? 'jsonl' : given
   if (options.json && output !== undefined && output !== 'jsonl')
     throw new UsageError(`--json and -o ${output} exclude each other`)
   const limit = limitOf(n)

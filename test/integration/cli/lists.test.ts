@@ -94,7 +94,7 @@ describe('every list', () => {
       const [all, plain, first, ids, csv, some, few, wide, table] = await Promise.all([
         records(home, [...list, '--json']),
         records(home, list),
-        records(home, [...list, '-n', '1']),
+        records(home, [...list, '-n', '1', '-o', 'json']),
         print('-o', 'ids'),
         print('-o', 'csv'),
         print('-o', 'csv', '--columns', `${id},${column}`),
