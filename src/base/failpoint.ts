@@ -25,6 +25,8 @@ export const FAILPOINTS = [
   'claim.snapshot_released',
   'claim.turn_put_off',
   'claim.turn_taken',
+  'delete.files_aside',
+  'delete.settled',
   'gate.asked',
   'gate.backends_ended',
   'gate.killed',

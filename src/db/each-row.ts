@@ -1,5 +1,6 @@
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import type { Database } from './database.ts'
+import { mayPause } from './may-pause.ts'
 
 /** Rows fetched at a time: the whole archive need not fit into memory. */
 const BATCH = 500
@@ -17,14 +18,9 @@ export async function eachRow<Row>(
   visit: Visit<Row>,
 ): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    await staysOpen(tx)
+    await mayPause(tx, READER_PAUSE)
     await inBatches(tx, query, visit)
   })
-}
-
-/** Lets a transaction wait for the reader of its rows. */
-async function staysOpen(tx: Database): Promise<void> {
-  await sql`select set_config('idle_in_transaction_session_timeout', ${READER_PAUSE}, true)`.execute(tx)
 }
 
 /** The same in a transaction that stays open. */

@@ -7,6 +7,7 @@ import { asset } from '../base/package-root.ts'
 import { applicationName, type Database, openDatabase } from './database.ts'
 import type { TellDatabase } from './events.ts'
 import { UNSEEN_SECONDS } from './heartbeats.ts'
+import { mayPause } from './may-pause.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 import { identityIn } from './processes.ts'
 
@@ -186,7 +187,7 @@ async function apply(tx: Database, gone: readonly string[], { prepare, settle, d
     const inTheWay = () => olderRunner(tx, gone, since, goOn ? (dataDirId ?? null) : undefined)
     const early = await inTheWay()
     if (early) return { older: early }
-    await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx) // A backup may take long.
+    await mayPause(tx) // A backup may take long.
     await prepare(tx, since)
     // Until the new schema is there, no runner can register or be promoted, unless it may go on with it.
     if (!goOn) await sql`lock table process in access exclusive mode`.execute(tx)

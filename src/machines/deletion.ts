@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { attemptName, HOSTED_LOG } from '../base/attempt-paths.ts'
 import { CRAWL_WACZ, PAGE_WARC } from '../base/crawl-wacz.ts'
 import { AppError } from '../base/errors.ts'
+import { failpoint } from '../base/failpoint.ts'
 import { Removal } from '../base/removal.ts'
 import { removeEnds } from '../base/row-log.ts'
 import type { Database } from '../db/database.ts'
@@ -10,6 +11,7 @@ import { type AskedNode, askNodes } from '../db/file-jobs.ts'
 import type { Home } from '../db/home.ts'
 import { isThere } from '../db/is-there.ts'
 import type { Model } from '../db/lists/listings.ts'
+import { mayPause } from '../db/may-pause.ts'
 import { transact } from '../db/retry.ts'
 import { lockCrawlsOf, pauseCrawls, pauseSnapshots, wakeCrawls } from './commands.ts'
 import { judge, recordVerdicts } from './judge.ts'
@@ -56,6 +58,7 @@ export async function deleteCrawl(home: Home, id: string): Promise<Deleted | und
         order by id for update`.execute(tx)
     isFree(pages.rows, `crawl ${id}`)
     for (const { output_dir } of [...dirs.rows, ...pages.rows]) removal.moveAside(output_dir)
+    await failpoint('delete.files_aside')
     const ids = pages.rows.map((page) => page.id)
     const asked: AskedNode[] = []
     for (let from = 0; from < ids.length; from += BATCH)
@@ -138,6 +141,7 @@ export async function deleteResult(home: Home, id: string): Promise<Deleted | un
 export async function reconcileDeletions(home: Home): Promise<void> {
   if (Removal.begun(home.dataDir).length === 0) return
   await home.db.transaction().execute(async (tx) => {
+    await mayPause(tx)
     const { rows } = await sql<{ mine: boolean }>`select pg_try_advisory_xact_lock(${LOCK}) as mine`.execute(tx)
     if (rows[0]!.mine) await settleRemovals(tx, home)
   })
@@ -151,6 +155,7 @@ async function settleRemovals(tx: Database, { dataDir }: Home): Promise<void> {
     if (await isThere(tx, table as Model['table'], id!)) await removal.putBack()
     else await removal.remove()
   }
+  await failpoint('delete.settled')
 }
 
 /** The name of a removal: the row that it belongs to. */
@@ -165,6 +170,7 @@ async function deleteRow(
   let removal: Removal | undefined
   try {
     const deleted = await transact(home.db, async (tx, again) => {
+      await mayPause(tx)
       await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx)
       if (removal) await settleRemovals(tx, home) // Of the previous try.
       removal = new Removal(home.dataDir, `${table}.${id}`)

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import { isUuid } from '../../base/ids.ts'
 import { removeLargeTree } from '../../base/remove-tree.ts'
 import type { Home } from '../../db/home.ts'
+import { mayPause } from '../../db/may-pause.ts'
 import { pagesAway } from '../../db/recorded-files.ts'
 import { transact } from '../../db/retry.ts'
 
@@ -17,6 +18,7 @@ export async function removeLeft(home: Home, path: string): Promise<boolean> {
   const device = (place: string) => statSync(place, { throwIfNoEntry: false })?.dev
   if (!isUuid(id) || device(folder) !== device(join(home.dataDir, 'archive'))) return false
   return await transact(home.db, async (db) => {
+    await mayPause(db)
     const [page] = await pagesAway({ ...home, db }, [id], 'locked')
     if (!page?.is_archived) return false
     await removeLargeTree(folder)

@@ -10,6 +10,7 @@ import type { Database } from '../../db/database.ts'
 import { type Attempt, type FileJob, lockMoved, lockPlugin, nextFileJobs, noteFileJobs } from '../../db/file-jobs.ts'
 import type { Home } from '../../db/home.ts'
 import { isThere } from '../../db/is-there.ts'
+import { mayPause } from '../../db/may-pause.ts'
 import { transact } from '../../db/retry.ts'
 import { isDatabaseAway } from '../../db/trouble.ts'
 import { WorkTree } from '../../hooks/work-tree.ts'
@@ -79,6 +80,7 @@ const DO: Readonly<Record<FileJob['what'], Work>> = {
   page: async (home, { ids, has_writers: hasWriters }, removal) => {
     const folders = await foldersOf(home.dataDir, 'snapshots', ids)
     return await transact(home.db, async (tx) => {
+      await mayPause(tx)
       const moved = new Map((await lockMoved(tx, home, ids)).map((page) => [page.id, page]))
       let why: string | undefined
       for (const [id, folder] of folders) {

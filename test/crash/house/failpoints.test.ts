@@ -17,7 +17,7 @@ type Action = (typeof ACTIONS)[number]
 const SHORT = { kill9: [12, Object.keys(LIVES).length], stop: [3, 3], term: [3, 3] } as const
 
 /** Steps of commands that no runner takes part in have tests of their own. */
-const STEPS = FAILPOINTS.filter((name) => !/^(adopt|move)\./.test(name))
+const STEPS = FAILPOINTS.filter((name) => !/^(adopt|delete|move)\./.test(name))
 
 function chosen(action: Action): readonly Failpoint[] {
   if (NIGHTLY) return STEPS

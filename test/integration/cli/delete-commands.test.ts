@@ -37,6 +37,14 @@ const counts = async (home: TestHome) =>
              (select count(*)::int from archive_result) as results`)
   )[0]
 
+/** Makes the server end what is idle within a transaction for long: here after 2 s, on the embedded one after 10. */
+const endIdleTransactions = async (home: TestHome) =>
+  await home.query(
+    `do $$ begin
+       execute format('alter database %I set idle_in_transaction_session_timeout = 2000', current_database());
+     end $$`,
+  )
+
 /** The folders of crawls and pages that are there, by the last part of their paths. */
 const folders = (home: TestHome) =>
   ['crawls', 'snapshots'].flatMap((kind) => {
@@ -152,6 +160,17 @@ describe.concurrent('crawl delete', () => {
     await expectComplete(home, crawl)
     expect(folders(home)).toContain(crawl)
     expect(existsSync(join(home.dataDir, 'archive/.deleted'))).toBe(false)
+  })
+
+  it('may take as long as it needs, where the server ends idle transactions', async () => {
+    const home = await homes.make()
+    const crawl = await archived(home, 1)
+    await endIdleTransactions(home)
+    const env = { ARCHIVEBOX_FAILPOINTS: 'delete.files_aside=sleep:3000' }
+    const { code, stderr } = await home.run(['crawl', 'delete', '--yes', crawl], { env })
+    expect(code, stderr).toBe(0)
+    expect(stderr).not.toMatch(/database/)
+    expect(folders(home)).toEqual([])
   })
 })
 
@@ -283,11 +302,15 @@ describe.concurrent('what a crash left aside', () => {
     expect(readdirSync(join(home.dataDir, 'archive/.deleted'))).toEqual(['notes.txt'])
   })
 
-  it('is removed, when its row is gone', async () => {
+  it('is removed, when its row is gone, however long that takes', async () => {
     const home = await homes.make()
     const { dir } = await halfDeleted(home)
     await home.query('delete from snapshot')
-    expect((await home.run(['snapshot', 'list'])).code).toBe(0)
+    await endIdleTransactions(home)
+    const env = { ARCHIVEBOX_FAILPOINTS: 'delete.settled=sleep:3000' }
+    const { code, stderr } = await home.run(['snapshot', 'list'], { env })
+    expect(code, stderr).toBe(0)
+    expect(stderr).not.toMatch(/database/)
     expect(existsSync(dir)).toBe(false)
     expect(existsSync(join(home.dataDir, 'archive/.deleted'))).toBe(false)
   })

@@ -53,6 +53,7 @@ import {
   SNAPSHOTS,
 } from '../../../src/db/lists/listings.ts'
 import { machineById, machineRow, machines } from '../../../src/db/machines.ts'
+import { mayPause } from '../../../src/db/may-pause.ts'
 import * as meanings from '../../../src/db/meanings.ts'
 import { planMigration } from '../../../src/db/migration-plan.ts'
 import { runningRow } from '../../../src/db/new-process.ts'
@@ -247,7 +248,6 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/crawls.ts crawlById': () => crawls.crawlById(db, crawl),
   'db/database.ts connectAhead': () => connectAhead(db),
   'db/database.ts ping': () => ping(db),
-  'db/each-row.ts staysOpen': () => Promise.resolve(), // In the next but one.
   'db/each-row.ts inBatches': () => Promise.resolve(),
   'db/each-row.ts eachRow': () => eachRow(db, sql`select 1 as one`, () => true),
   'db/lists/by-index.ts inOneMoment': () => inOneMoment(db, (tx) => sql`select 1 as one`.execute(tx)),
@@ -256,6 +256,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/lists/each-listed.ts eachListed': () => eachOf(CRAWLS),
   'db/lists/listings.ts listedByIds': () => eachOf(SNAPSHOTS),
   'db/lists/listings.ts idsInRanges': () => eachOf(RESULTS),
+  'db/may-pause.ts mayPause': () => inTransaction((tx) => mayPause(tx)),
   'db/machines.ts machineRow': () => machineRow(db, { guid: other, hostname: 'here', platform: 'linux', arch: 'x64' }),
   'db/process-rows.ts stuckRows': () => rows.stuckRows(db, home.dataDirId),
   'db/process-rows.ts rowById': () => rows.rowById(home, worker),
