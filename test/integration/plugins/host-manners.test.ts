@@ -107,6 +107,16 @@ describe('the turns of a host', () => {
     expect((await ask(other!, { atOnce: 4, delayMs: 250 })).granted).toBe(true)
   })
 
+  it('do not wait for times of a clock that was set back since', async () => {
+    const [page, other] = await claimed('early.example', 2)
+    await ask(page!, { atOnce: 4, delayMs: 250 })
+    const set = (what: string) => home.query(`update host set ${what} where host = 'early.example'`)
+    await set("next_at = now() + interval '8 h', later_at = now() + interval '9 h'")
+    expect((await ask(other!, { atOnce: 4, delayMs: 250 })).ms).toBeLessThanOrEqual(61_000)
+    await set("blocked_until = now() + interval '1 year'")
+    expect((await ask(other!, { atOnce: 4, delayMs: 250 })).ms).toBeLessThanOrEqual(86_400_000)
+  })
+
   it('of hosts that nobody wants anything of are forgotten', async () => {
     const [page, another] = await claimed('old.example', 2)
     await ask(page!, { atOnce: 4, delayMs: 250 })
