@@ -62,6 +62,17 @@ export async function heartbeat(
   }
 }
 
+/**
+ * Heartbeats that are from the future, since the clock was set back, would count as fresh until it has caught up: they
+ * are of now, so that whoever does not go on writing them falls silent as always.
+ */
+export async function settleHeartbeats(db: Database): Promise<void> {
+  await sql`
+    update process set heartbeat_at = now()
+    where status in ('starting', 'running', 'draining')
+      and heartbeat_at > now() + make_interval(secs => ${UNSEEN_SECONDS})`.execute(db)
+}
+
 /** Writes heartbeats until the returned function is called; others notice when the database is away. */
 export function heartbeatWhileWaiting(db: Database, id: string): () => void {
   const timer = setInterval(() => void sayThere(db, id).catch(() => {}), BEAT_MS).unref()

@@ -6,7 +6,7 @@ import { AppError, codeOf } from '../base/errors.ts'
 import { asset } from '../base/package-root.ts'
 import { applicationName, type Database, openDatabase } from './database.ts'
 import type { TellDatabase } from './events.ts'
-import { UNSEEN_SECONDS } from './heartbeats.ts'
+import { settleHeartbeats, UNSEEN_SECONDS } from './heartbeats.ts'
 import { mayPause } from './may-pause.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 import { identityIn } from './processes.ts'
@@ -183,6 +183,7 @@ async function apply(tx: Database, gone: readonly string[], { prepare, settle, d
   await lockForMigration(tx)
   const since = await schemaVersion(tx)
   if (since > 0 && since < newestSchema()) {
+    await settleHeartbeats(tx)
     const goOn = migrations().every((each) => each.version <= since || isAdditive(each))
     const inTheWay = () => olderRunner(tx, gone, since, goOn ? (dataDirId ?? null) : undefined)
     const early = await inTheWay()

@@ -120,7 +120,8 @@ export async function inheritNode({ db, embedded, dataDirId }: Home, isCopy = fa
 
 /**
  * Marks the other nodes lost that have not reported for so long: their open pages are anybody's from then on. Those of
- * a node that drains are so already.
+ * a node that drains are so already. One whose report is from the future, since the clock was set back, has reported
+ * now.
  * @returns their names
  */
 export async function loseSilentNodes(
@@ -128,6 +129,10 @@ export async function loseSilentNodes(
   seconds: number,
 ): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
+    with ahead as (
+      update node set heartbeat_at = now()
+      where state = 'active' and heartbeat_at > now() + make_interval(secs => ${seconds})
+    )
     update node set state = 'lost'
     where state = 'active' and id <> ${dataDirId}
       and heartbeat_at < now() - make_interval(secs => ${seconds})

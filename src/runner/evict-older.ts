@@ -3,6 +3,7 @@ import { AppError } from '../base/errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Log } from '../base/log.ts'
 import type { Stop } from '../base/stop.ts'
+import { settleHeartbeats } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
 import { identityIn, isRunner, type LiveRow, liveRows } from '../db/processes.ts'
 import { type Place, requestHandoff } from '../db/runners.ts'
@@ -73,9 +74,13 @@ export async function evictOlderRunners(options: EvictOptions, me: Place, older:
       await failpoint('gate.killed')
       killed = true
     }
-    if (seen.length === 0) await bell.wait(UNSEEN_MS, stop.drain)
+    if (seen.length === 0) {
+      await settleHeartbeats(home.db)
+      await bell.wait(UNSEEN_MS, stop.drain)
+      continue
+    }
     // The gate checks the rows once more before anybody is promoted.
-    else if ((await seenLeft(seen)) === 0 && unseen.length === 0 && !stop.drain.aborted) return true
+    if ((await seenLeft(seen)) === 0 && unseen.length === 0 && !stop.drain.aborted) return true
   }
 }
 

@@ -40,8 +40,8 @@ const here = perTest(released, ({ dataDir }) => rmSync(dataDir, { recursive: tru
 const call = () => ({ env: { DATA_DIR: here().dataDir, DATABASE_URL: here().old.url } })
 const version = () => here().old.value<number>('select max(version) from schema_migration')
 
-/** The heartbeat of a leader that lives on, however long a test takes: it is of the future. */
-const ALWAYS = -3_600
+/** The heartbeat of a leader from before the clock was set back. */
+const AHEAD = -3_600
 
 /** A leader of that release, as its row shows it. */
 async function leader(beatSecondsAgo: number): Promise<void> {
@@ -117,11 +117,12 @@ describe.concurrent('a database of an older release', () => {
   })
 
   it('is not changed under a runner of that release: the command waits, says so once, and goes on when it has ended', async () => {
-    await leader(ALWAYS)
+    await leader(AHEAD)
     const init = start(['init'], call())
     await init.says(/a runner of an older archivebox-ts leads \(pid 4711 on elsewhere\): waiting for it to end/)
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     expect(await version()).toBe(1)
+    expect(await here().old.value('select heartbeat_at <= now() from process')).toBe(true) // It grows old now.
     await here().old.query("update process set status = 'exited', ended_at = now()")
     const { code, stderr } = await init.finished()
     expect(code, stderr).toBe(0)
@@ -173,10 +174,12 @@ describe.concurrent('a database of an older release', () => {
   })
 
   it('is refused when that runner stays, with what to do about it', async () => {
-    await leader(ALWAYS)
+    await leader(0)
+    const { old } = here()
+    const beats = setInterval(() => void old.query('update process set heartbeat_at = now()').catch(() => {}), 5_000)
     const init = start(['init'], call())
     await init.says(/waiting for it to end/)
-    const { code, stderr } = await init.finished()
+    const { code, stderr } = await init.finished().finally(() => clearInterval(beats))
     expect(code).toBe(1)
     expect(stderr).toMatch(/cannot be changed under it\nhint: .*kill 4711/)
     expect(await version()).toBe(1)

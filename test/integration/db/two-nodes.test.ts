@@ -3,6 +3,9 @@ import { hostname } from 'node:os'
 import { basename, join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { uuidv7 } from '../../../src/base/ids.ts'
+import { openDatabase } from '../../../src/db/database.ts'
+import { loseSilentNodes } from '../../../src/db/nodes.ts'
 import { expectComplete, pagesOf, resultsOf } from '../../support/archive.ts'
 import type { TestHome } from '../../support/homes.ts'
 import { sealedCrawl } from '../../support/observer.ts'
@@ -54,6 +57,12 @@ describe('a page', () => {
     const page = (await pagesOf(one, crawl))[0]!
     first.signal('SIGKILL')
     await first.finished()
+    // A report from before the clock was set back grows old from now on.
+    await two.query("update node set heartbeat_at = now() + interval '8 h'")
+    const db = openDatabase(two.databaseUrl, { name: 'test', connections: 1 })
+    expect(await loseSilentNodes({ db, dataDirId: uuidv7() }, 60)).toEqual([])
+    await db.destroy()
+    expect(await two.value('select heartbeat_at <= now() from node')).toBe(true)
     // What its lease and the wait of the other node take.
     await two.query("update node set heartbeat_at = now() - interval '1 hour'")
     for (const table of ['crawl', 'snapshot']) await two.query(`update ${table} set retry_at = now()`)

@@ -33,7 +33,7 @@ import { connectAhead, type Database, openDatabase, ping } from '../../../src/db
 import { eachRow } from '../../../src/db/each-row.ts'
 import { failureGroups, latestFailures } from '../../../src/db/failures.ts'
 import * as fileJobs from '../../../src/db/file-jobs.ts'
-import { heartbeat, sayThere } from '../../../src/db/heartbeats.ts'
+import { heartbeat, sayThere, settleHeartbeats } from '../../../src/db/heartbeats.ts'
 import { deleteEndedProcesses, deleteOldTransitions } from '../../../src/db/history.ts'
 import type { Home } from '../../../src/db/home.ts'
 import * as turns from '../../../src/db/host-turns.ts'
@@ -294,6 +294,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/cancelled-pages.ts watchPages': () => watchPages(db, sql`select id from snapshot where id = ${other}`),
   'db/cancelled-pages.ts lookAgainLater': () => lookAgainLater(db, [other]),
   'db/heartbeats.ts sayThere': () => sayThere(db, other),
+  'db/heartbeats.ts settleHeartbeats': () => settleHeartbeats(db),
   'db/results.ts countBelow': async () => {
     for (const noun of ['crawl', 'snapshot', 'result'] as const) await results.countBelow(db, noun, [other])
   },
