@@ -215,6 +215,15 @@ export async function hasOtherNodes({ db, dataDirId }: Pick<Home, 'db' | 'dataDi
   return rows.length > 0
 }
 
+/** Whether other nodes use this database, and ours never has. */
+export async function isOfOthers({ db, dataDirId }: Pick<Home, 'db' | 'dataDirId'>): Promise<boolean> {
+  const { rows } = await sql`
+    select from node where state <> 'lost' and not exists (select from node where id = ${dataDirId}) limit 1`.execute(
+    db,
+  )
+  return rows.length > 0
+}
+
 /** A node as people are told of it. */
 export interface NamedNode {
   readonly id: string

@@ -16,6 +16,7 @@ import { giveUp, leaveTime } from './give-up.ts'
 import { COMMAND_CONNECTION, isLed, leaveUntaken, ledHome, likelyDatabase } from './led-home.ts'
 import { migrating } from './migrating.ts'
 import { leavingAlone, takingOver } from './older-runner.ts'
+import { refuseOthersDatabase } from './own-database.ts'
 import { patience } from './patience.ts'
 
 /** Work in progress is worth a longer wait than work that is about to begin: at least this long. */
@@ -145,6 +146,7 @@ export async function openArchive(
       if (applied.includes('init')) {
         if (server.kind === 'external') tell({ event: 'database made' })
       } else if (applied.length > 0) tell({ event: 'schema changed', applied })
+      if (server.kind === 'external') await refuseOthersDatabase(configured, { db: open, dataDir, dataDirId: id })
       const { id: machineId } = await currentMachine(open)
       const opened = {
         db: open,

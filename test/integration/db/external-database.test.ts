@@ -207,4 +207,25 @@ describe('two data dirs on one database', () => {
     }
     await eventually(async () => (await openRows(one)).length === 0)
   })
+
+  it('that has a database of its own does not join the other by the settings of a copy', async () => {
+    const url = await emptyDatabase()
+    const [original, drill] = [newHome(url), newHome(url)]
+    const ended = await original.run(['run', '--exit-on-idle'])
+    expect(ended.code, ended.stderr).toBe(0)
+    const env = { DATA_DIR: drill.dataDir }
+    expect((await program(['init'], { env })).code).toBe(0)
+    writeFileSync(join(drill.dataDir, 'archivebox.toml'), `DATABASE_URL = "${url}"\n`)
+    for (const verb of ['verify', 'run'])
+      expect(await program([verb], { env })).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(
+          /has a database of its own.*archivebox\.toml, names that of other data dirs\nhint/,
+        ),
+      })
+    expect(await original.query('select data_dir from node')).toEqual([{ data_dir: original.dataDir }])
+    rmSync(join(drill.dataDir, 'postgres'), { recursive: true })
+    const joined = await program(['run', '--exit-on-idle'], { env })
+    expect(joined.code, joined.stderr).toBe(0)
+  })
 })

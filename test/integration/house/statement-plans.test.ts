@@ -320,6 +320,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'db/node-pages.ts adoptJobs': () => nodePages.adoptJobs(home, other),
   'db/node-pages.ts deleteNode': () => nodePages.deleteNode(db, other),
   'db/nodes.ts hasOtherNodes': () => nodes.hasOtherNodes(home),
+  'db/nodes.ts isOfOthers': () => nodes.isOfOthers(home),
   'db/nodes.ts isAway': () => Promise.resolve(), // Sends none.
   'db/nodes.ts namedNodes': () => nodes.namedNodes(db, [other]),
   'db/nodes.ts otherNodes': () => nodes.otherNodes(home, [{ home_node: other }]),
