@@ -77,12 +77,15 @@ export async function retry(home: Pick<Home, 'db' | 'dataDirId'>, request: Retry
       select id from crawl where id = any(${concerned}::uuid[]) and config ? 'adopted'`.execute(tx)
     const adopted = untouchable.map(({ id }) => id)
     const own = sql`s.crawl_id <> all(${adopted}::uuid[])`
+    // On an archived page nothing failed (`verdict.ts`), and most pages of a large crawl are archived.
+    const mayCount = failed ? sql`outcome is distinct from 'archived'` : sql`true`
     const { rows } = await sql<Attempt>`
       select distinct on (r.snapshot_id, r.plugin, r.hook_name) r.id, r.snapshot_id, r.plugin, r.hook_name, r.attempt,
         r.status, r.output_str, s.outcome, s.home_node, ${IS_TRUNCATED} as truncated, ${within} as within
       from archive_result r join snapshot s on s.id = r.snapshot_id
       where s.status = 'sealed' and ${own} and s.id = any(array(
-        select id from snapshot where crawl_id = any(${crawls}::uuid[]) union ${pagesOf({ snapshots, results })}))
+        select id from snapshot where crawl_id = any(${crawls}::uuid[]) and ${mayCount}
+        union ${pagesOf({ snapshots, results })}))
       order by r.snapshot_id, r.plugin, r.hook_name, r.attempt desc`.execute(tx)
     const named = new Set(results)
     const parts = new Set(rows.filter((row) => row.truncated).map((row) => row.snapshot_id))

@@ -1,6 +1,9 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { uuidv7 } from '../../../src/base/ids.ts'
+import { openDatabase } from '../../../src/db/database.ts'
+import { retry } from '../../../src/machines/retry.ts'
 import { expectComplete, expectHashes, pagesOf } from '../../support/archive.ts'
 import { crawl, end, halfway, statuses } from '../../support/crawls.ts'
 import { type TestHome, useHomes } from '../../support/homes.ts'
@@ -116,6 +119,38 @@ describe('crawl retry', () => {
     // Of a page that broke off the others have but a part, too.
     await home.query(`update archive_result set output_json = '{"truncated": true}' where attempt = 3`)
     expect(await crawl(home, 'retry', '--failed', id)).toMatch(/queued 7 hooks of 1 page again/)
+  })
+
+  it('with --failed reads no results of pages that are archived: there may be millions', async () => {
+    const home = await homes.make()
+    const id = uuidv7()
+    await home.query(
+      "insert into crawl (id, urls, output_dir, status, retry_at) values ($1, 'u', 'archive/x', 'sealed', null)",
+      [id],
+    )
+    await home.query(
+      `insert into snapshot (id, crawl_id, url, url_hash, output_dir, status, retry_at, outcome, cause)
+       select gen_random_uuid(), $1, 'u', sha256(outcome::bytea), 'archive/x', 'sealed', null, outcome, cause
+       from (values ('failed', 'x'), ('archived', null)) as page (outcome, cause)`,
+      [id],
+    )
+    await home.query(`
+      insert into archive_result (id, snapshot_id, plugin, hook_name, status, end_ts)
+      select gen_random_uuid(), id, 'html', 'html', case outcome when 'failed' then 'failed' else 'succeeded' end, now()
+      from snapshot`)
+    const db = openDatabase(home.databaseUrl, { name: 'test', connections: 1 })
+    const read: unknown[] = []
+    const noting = db.withPlugin({
+      transformQuery: ({ node }) => node,
+      transformResult: ({ result }) => {
+        read.push(...result.rows.map((row) => row['outcome']).filter(Boolean))
+        return Promise.resolve(result)
+      },
+    })
+    const { snapshots } = await retry({ db: noting, dataDirId: uuidv7() }, { crawls: [id], failed: true })
+    expect({ snapshots, read }).toEqual({ snapshots: 1, read: ['failed'] })
+    await db.destroy()
+    await home.query('truncate crawl cascade') // They have no files.
   })
 
   it('wakes a runner that is idle', async () => {

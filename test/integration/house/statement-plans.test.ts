@@ -662,7 +662,10 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'machines/add-pages.ts addPausedPages': () => addPausedPages(db, newCrawl('https://example.com/d')),
   'machines/add-pages.ts addCrawlWithPages': () => addCrawlWithPages(db, newCrawl('https://example.com/c')),
   'machines/retry.ts onLostNodes': () => onLostNodes(db, new Map([[other, other]])),
-  'machines/retry.ts retry': () => retry(home, { crawls: [other], snapshots: [other], results: [other] }),
+  'machines/retry.ts retry': async () => {
+    await retry(home, { crawls: [other], snapshots: [other], results: [other] })
+    await retry(home, { crawls: [other], failed: true })
+  },
   'machines/retry.ts lockCrawlsAbove': () => Promise.resolve(), // Above.
   'machines/requeue.ts requeue': () => requeue(home, { crawls: [other], snapshots: [other], results: [other] }),
   'machines/deletion.ts deleteResult': async () => {
