@@ -1,13 +1,16 @@
 import { messageOf } from './errors.ts'
 
 const MAX_URL = 8 * 1024
+/** Blanks, and characters that nobody sees but that come along when a URL is copied: of no width, or for direction. */
+const UNSEEN = String.raw`[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069]`
+const AROUND = new RegExp(`^${UNSEEN}+|(?<!${UNSEEN})${UNSEEN}+$`, 'g')
 
 /**
  * A URL in the one form that is stored and compared: WHATWG-normalised, without fragment. Throws a plain sentence for
  * a URL that cannot be archived.
  */
 export function archivableUrl(text: string): string {
-  const trimmed = text.trim()
+  const trimmed = text.replace(AROUND, '')
   if (trimmed.length > MAX_URL) throw new Error(`URL longer than ${MAX_URL} characters: ${trimmed.slice(0, 60)}...`)
   let url: URL
   try {

@@ -31,10 +31,12 @@ export async function takeIn(
     for (const url of urlsInLine(arg.trim())) intake.take({ url })
   }
   const sources = [...(file !== undefined && file !== '-' ? [file] : []), ...(isStdin ? [process.stdin] : [])]
+  const readAs: string[] = []
   for (const source of sources) {
+    const tell = (format: Format) => readAs.push(`${nameOf(source)} (read as ${format})`)
     try {
       const { readEntries } = await import('../importers/read.ts')
-      for await (const found of readEntries(source, parser === 'auto' ? undefined : parser))
+      for await (const found of readEntries(source, parser === 'auto' ? undefined : parser, tell))
         for (const each of found) intake.take(each)
     } catch (error) {
       if (error instanceof UsageError) throw error
@@ -47,7 +49,12 @@ export async function takeIn(
           why: `--parser ${parser} finds no URL in ${sources.map(nameOf).join(' and ')}`,
           hint: 'leave --parser out: then the format is found out from the content',
         }
-      : { why: 'no URL given', hint: `archivebox-ts ${verb} https://example.com, or a list with --file or on stdin` }
+      : readAs.length > 0
+        ? {
+            why: `no URL found in ${readAs.join(' and ')}`,
+            hint: 'if it is in another format, name that with --parser',
+          }
+        : { why: 'no URL given', hint: `archivebox-ts ${verb} https://example.com, or a list with --file or on stdin` }
   return intake.list({ tell: sayMeanwhile }, none)
 }
 

@@ -3,7 +3,7 @@ import { type CsvError, type Info, parse } from 'csv-parse'
 import { parse as parseAll } from 'csv-parse/sync'
 import { unmarked } from '../base/formula-mark.ts'
 import type { Found } from './entry.ts'
-import { entryOf, isUrlName } from './fields.ts'
+import { columnNames, entryOf } from './fields.ts'
 import { withHead } from './with-head.ts'
 
 const BATCH = 500
@@ -108,10 +108,10 @@ class Rows {
 
   #add(record: readonly string[], line: number): void {
     if (!this.#names) {
-      const isNames = record.some(isUrlName)
+      this.#names = columnNames(record)
+      if (this.#names) return
       const urlAt = record.findIndex((field) => /^https?:/i.test(field))
-      this.#names = isNames ? record : record.map((_, at) => (at === urlAt ? 'url' : at === urlAt + 1 ? 'title' : ''))
-      if (isNames) return
+      this.#names = record.map((_, at) => (at === urlAt ? 'url' : at === urlAt + 1 ? 'title' : ''))
     }
     const fields = Object.fromEntries(this.#names.map((name, at) => [name, unmarked(record[at] ?? '')]))
     this.found.push(entryOf(fields, line))

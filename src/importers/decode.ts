@@ -39,6 +39,17 @@ export async function* decoded(chunks: AsyncIterable<Buffer>): AsyncGenerator<st
   if (decoder) yield decoder.decode()
 }
 
+/** The same for bytes that are all there. */
+export async function textOf(bytes: Buffer): Promise<string> {
+  let text = ''
+  for await (const part of decoded(once(bytes))) text += part
+  return text
+}
+
+async function* once<T>(value: T): AsyncGenerator<T> {
+  yield value
+}
+
 function wholeUntil(bytes: Buffer): number {
   const line = bytes.lastIndexOf(NEWLINE) + 1
   if (line > 0) return line

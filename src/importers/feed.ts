@@ -1,7 +1,7 @@
 import { dateOf } from './dates.ts'
 import { type Attributes, Elements } from './elements.ts'
 import type { Entry, Importer } from './entry.ts'
-import { tagsOf, tagsOfFolder } from './fields.ts'
+import { entryOf, tagsOf, tagsOfFolder } from './fields.ts'
 
 interface Item {
   readonly depth: number
@@ -14,7 +14,16 @@ interface Item {
   readonly tags: string[]
 }
 
-/** Feeds (RSS, Atom, RDF) and lists of feeds (OPML): a feed's items; the sites of an OPML list, else their feeds. */
+/** What is an item beside `item` and `entry`, by the root of the document. */
+const ITEMS = new Map([
+  ['urlset', 'url'],
+  ['sitemapindex', 'sitemap'],
+])
+
+/**
+ * Feeds (RSS, Atom, RDF), sitemaps, and lists of feeds (OPML): a feed's items; the sites of an OPML list, else their
+ * feeds. Also the posts of Pinboard's XML.
+ */
 export const feed: Importer = (chunks) => new Items({ xmlMode: true, decodeEntities: true }).read(chunks)
 
 class Items extends Elements {
@@ -23,17 +32,23 @@ class Items extends Elements {
   readonly #outlines: string[] = []
   #item: Item | undefined
   #text = ''
+  /** That of the root, with its colon: the names within have it, too. */
+  #prefix = ''
 
   protected said(text: string): void {
     this.#text += text
   }
 
-  protected opened(name: string, attributes: Attributes): void {
+  protected opened(given: string, attributes: Attributes): void {
+    if (this.#open.length === 0) this.#prefix = /^\w+:/.exec(given)?.[0] ?? ''
+    const name = given.startsWith(this.#prefix) ? given.slice(this.#prefix.length) : given
     this.#open.push(name)
     this.#text = ''
     const item = this.#item
     if (name === 'outline') this.#outline(attributes)
-    else if (!item && (name === 'item' || name === 'entry')) {
+    else if (name === 'post' && this.#open[0] === 'posts')
+      this.add(entryOf({ extended: '', ...attributes, tags: attributes['tag'] }, this.line))
+    else if (!item && (name === 'item' || name === 'entry' || name === ITEMS.get(this.#open[0]!))) {
       const line = this.line
       const id = attributes['rdf:about'] ?? ''
       this.#item = { depth: this.#open.length, line, link: '', id, title: '', date: '', tags: [] }
@@ -62,7 +77,7 @@ class Items extends Elements {
 
   #field(item: Item, name: string, text: string): void {
     if (text === '') return
-    if (name === 'link') item.link ||= text
+    if (name === 'link' || name === 'loc') item.link ||= text
     else if (name === 'guid' || name === 'id') item.id ||= text
     else if (name === 'title') item.title ||= text
     else if (name === 'category' || name === 'dc:subject') item.tags.push(text)

@@ -6,7 +6,19 @@ import { withScheme } from './scheme.ts'
 export type Fields = Readonly<Record<string, unknown>>
 
 // The names in exports, the likeliest first; without capitals, blanks and underscores.
-const URL_NAMES = ['url', 'uri', 'href', 'link', 'address', 'givenurl', 'resolvedurl', 'sourceurl', 'externalurl']
+const URL_NAMES = [
+  'htmlurl',
+  'url',
+  'uri',
+  'href',
+  'link',
+  'address',
+  'givenurl',
+  'resolvedurl',
+  'sourceurl',
+  'externalurl',
+  'website',
+]
 const TITLE_NAMES = ['title', 'name', 'resolvedtitle', 'giventitle', 'text']
 const TAG_NAMES = ['tags', 'tagnames', 'labels', 'documenttags', 'keywords']
 const NOTE_NAMES = ['notes', 'note', 'extended', 'comment', 'selection', 'description']
@@ -47,6 +59,14 @@ const NO_FOLDERS = new Set([
 ])
 
 export const isUrlName = (name: string) => URL_NAMES.includes(plain(name))
+
+/** The names of columns, if one of these has URLs. One like `Page URL` counts as `url` where no other name is known. */
+export function columnNames(row: readonly string[]): readonly string[] | undefined {
+  if (row.some((field) => /^https?:/i.test(field))) return undefined
+  if (row.some(isUrlName)) return row
+  const at = row.findIndex((name) => /^[a-z]+url$/.test(plain(name)))
+  return at < 0 ? undefined : row.with(at, 'url')
+}
 
 /** The tags that a folder's name stands for: itself, unless it means nothing. */
 export function tagsOfFolder(name: string): string[] {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { decoded } from './decode.ts'
+import { decoded, textOf } from './decode.ts'
 import { formatOf, isSqlite } from './detect.ts'
 import type { Found } from './entry.ts'
 import { type Format, IMPORTERS } from './formats.ts'
@@ -17,8 +17,13 @@ const HEAD_BYTES = 65_536
  * Reads the entries of a list, many at a time.
  * @param source the path of a file, or a stream of bytes
  * @param format undefined: detected from its beginning
+ * @param tell gets the format, unless it is empty
  */
-export async function* readEntries(source: string | Readable, format: Format | undefined): AsyncGenerator<Found[]> {
+export async function* readEntries(
+  source: string | Readable,
+  format: Format | undefined,
+  tell: (format: Format) => void = () => {},
+): AsyncGenerator<Found[]> {
   const bytes = typeof source === 'string' ? createReadStream(source) : source
   const iterator = bytes[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   const heads: Buffer[] = []
@@ -28,17 +33,17 @@ export async function* readEntries(source: string | Readable, format: Format | u
     if (!next.done) size += heads[heads.push(next.value) - 1]!.length
   }
   const head = Buffer.concat(heads)
-  if (isSqlite(head) || format === 'history') {
+  if (head.length === 0) return
+  const known = isSqlite(head) ? 'history' : (format ?? formatOf(await textOf(head)))
+  tell(known)
+  if (known === 'history') {
     if (!isSqlite(head)) throw new Error('not a SQLite database')
     if (typeof source !== 'string') return yield* spooled(withHead(head, iterator))
     bytes.destroy()
     return yield* history(source)
   }
-  const texts = decoded(withHead(head, iterator))
-  const first = await texts.next()
-  if (first.done) return
-  const importer = await IMPORTERS[format ?? formatOf(first.value)]()
-  yield* importer(withHead(first.value, texts))
+  const importer = await IMPORTERS[known]()
+  yield* importer(decoded(withHead(head, iterator)))
 }
 
 /** A history that arrives through a pipe: SQLite needs a file. */

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { linkOf } from '../base/urls.ts'
-import { decoded } from './decode.ts'
+import { decoded, textOf } from './decode.ts'
 import { formatOf } from './detect.ts'
 import type { Broken, Entry } from './entry.ts'
 import type { Format } from './formats.ts'
@@ -23,8 +23,7 @@ export async function listedIn(head: Buffer): Promise<ServedList | undefined> {
   const isUtf16 = /^(?:\xff\xfe|\xfe\xff)/.test(head.toString('latin1', 0, 2))
   const isText = isUtf16 || !head.some((byte) => byte < 0x20 && !TEXT_CONTROLS.has(byte))
   if (!isText || head.toString('latin1', 0, 5) === '%PDF-') return undefined
-  let start = ''
-  for await (const text of decoded(once(head))) start += text
+  const start = await textOf(head)
   return { format: formatOf(start), start }
 }
 
@@ -52,8 +51,4 @@ export async function* linksIn(
       else if (url !== undefined && !known.has(url)) yield { ...entry, url }
       if (url !== undefined) known.add(url)
     }
-}
-
-async function* once<T>(value: T): AsyncGenerator<T> {
-  yield value
 }

@@ -3,10 +3,15 @@ import { numberedLines } from './lines.ts'
 import { lacksScheme, withScheme } from './scheme.ts'
 
 const IN_PROSE = /(?:https?:\/\/|www\.)[^\s<>"`{}|\\^\u201c\u201d\u00ab\u00bb]+/gi
-const PAIRS: readonly (readonly [open: string, close: string])[] = [
+/** What counts within such a run of characters: where another URL begins, and brackets. */
+const IN_RUN = /https?:\/\/|www\.|[()[\]]|$/gi
+const CLOSED_BY = new Map([
   ['(', ')'],
   ['[', ']'],
-]
+])
+// Matches a run at an end only from its beginning: tried from each of its characters, a long one takes quadratic time.
+const AFTER_URL = /(?<![.,;:!?'\u2019\u200b-\u200f\u2060])[.,;:!?'\u2019\u200b-\u200f\u2060]+$/
+const AT_END = /(?<!["'>`\u201c\u201d\u2018\u2019\u00bb,;])["'>`\u201c\u201d\u2018\u2019\u00bb,;]+$/
 
 /** Text: one URL per line (its scheme may be missing), or prose with URLs in it; `#` begins a comment. */
 export async function* text(chunks: AsyncIterable<string>): AsyncGenerator<Found[]> {
@@ -23,7 +28,28 @@ export async function* prose(chunks: AsyncIterable<string>): AsyncGenerator<Foun
 }
 
 function urlsInProse(line: string): string[] {
-  return [...line.matchAll(IN_PROSE)].map(([url]) => withScheme(withoutEnd(url)))
+  const urls = [...line.matchAll(IN_PROSE)].flatMap(([run]) => urlsInRun(run))
+  return urls.map((url) => withScheme(url.replace(AFTER_URL, '')))
+}
+
+/** The URLs in a text without blanks. A bracket that closes none of theirs ends them: `[a](https://a.example),[b](...`. */
+function urlsInRun(run: string): string[] {
+  const urls: string[] = []
+  const open: string[] = []
+  let begin: number | undefined
+  for (const { 0: token, index } of run.matchAll(IN_RUN)) {
+    const close = CLOSED_BY.get(token)
+    if (token.length > 1) begin ??= index
+    else if (begin === undefined) continue
+    else if (close !== undefined) open.push(close)
+    else if (open.at(-1) === token) open.pop()
+    else {
+      urls.push(run.slice(begin, index))
+      begin = undefined
+      open.length = 0
+    }
+  }
+  return urls
 }
 
 /**
@@ -40,24 +66,8 @@ export function urlsInLine(line: string): string[] {
   return found.length > 0 ? found : [line]
 }
 
-// Matches a run at an end only from its beginning: tried from each of its characters, a long one takes quadratic time.
-const AT_END = /(?<!["'>`\u201c\u201d\u2018\u2019\u00bb,;])["'>`\u201c\u201d\u2018\u2019\u00bb,;]+$/
-
 /** A word without the quotes, brackets and commas around it. */
 function unwrapped(word: string): string {
   const inner = word.replace(/^["'<`\u201c\u201d\u2018\u2019\u00ab]+/, '')
   return inner === word ? word.replace(/(?<![,;])[,;]+$/, '') : inner.replace(AT_END, '')
-}
-
-/** A URL in prose, without the end of the sentence or the closing bracket around it. */
-function withoutEnd(url: string): string {
-  let end = url.length
-  const excess = PAIRS.map(([open, close]) => ({ close, left: url.split(close).length - url.split(open).length }))
-  for (;;) {
-    const last = url.charAt(end - 1)
-    const pair = excess.find(({ close }) => close === last)
-    if (pair ? pair.left <= 0 : !/[.,;:!?'\u2019]/.test(last)) return url.slice(0, end)
-    if (pair) pair.left -= 1
-    end -= 1
-  }
 }

@@ -84,6 +84,27 @@ A,https://a.example/,01h,"['x', 'y']",2023-01-02 03:04:05+00:00,0.5,archive,True
       { url: 'https://b.example/', title: 'B', at: '2012-01-02T03:04:06.000Z' },
     ],
   },
+  'Pinboard, XML': {
+    list: `<?xml version="1.0" encoding="UTF-8"?><posts user="me"><post href="https://a.example/?a=1&amp;b=2" \
+time="2012-01-02T03:04:05Z" description="A" extended="a note" tag="x y" hash="ab"/>
+<post href="https://b.example/" time="2012-01-02T03:04:06Z" description="B" tag=""/></posts>`,
+    entries: [
+      {
+        url: 'https://a.example/?a=1&b=2',
+        title: 'A',
+        notes: 'a note',
+        tags: ['x', 'y'],
+        at: '2012-01-02T03:04:05.000Z',
+      },
+      { url: 'https://b.example/', title: 'B', at: '2012-01-02T03:04:06.000Z' },
+    ],
+  },
+  'GitHub, stars': {
+    list: JSON.stringify([
+      { name: 'a', url: 'https://api.example/a', html_url: 'https://a.example/', owner: { url: 'https://o.example/' } },
+    ]),
+    entries: [{ url: 'https://a.example/', title: 'a' }],
+  },
   wallabag: {
     list: JSON.stringify([
       {
@@ -231,6 +252,26 @@ A,https://a.example/,01h,"['x', 'y']",2023-01-02 03:04:05+00:00,0.5,archive,True
       { url: 'https://b.example/' },
       {},
     ],
+  },
+  'RSS behind a comment': {
+    list: `<!-- see <a href="https://no.example/"> --><?xml-stylesheet href="<a >"?>
+<rss><channel><image><url>https://no.example/i.png</url></image><item><link>https://a.example/</link></item></channel></rss>`,
+    entries: [{ url: 'https://a.example/' }],
+  },
+  'a sitemap': {
+    list: `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url>
+<loc>https://a.example/</loc><lastmod>2017-07-14</lastmod><image:image><image:loc>https://a.example/a.png</image:loc>
+</image:image></url></urlset>`,
+    entries: [{ url: 'https://a.example/' }],
+  },
+  'an index of sitemaps': {
+    list: '<s:sitemapindex xmlns:s="x"><s:sitemap><s:loc>https://a.example/sitemap.xml</s:loc></s:sitemap></s:sitemapindex>',
+    entries: [{ url: 'https://a.example/sitemap.xml' }],
+  },
+  'Atom, prefixed': {
+    list: `<atom:feed xmlns:atom="http://www.w3.org/2005/Atom"><atom:entry><atom:title>A</atom:title>
+<atom:link href="https://a.example/"/></atom:entry></atom:feed>`,
+    entries: [{ url: 'https://a.example/', title: 'A' }],
   },
   Atom: {
     list: `<feed xmlns="http://www.w3.org/2005/Atom"><title>F</title><link href="https://f.example/"/>

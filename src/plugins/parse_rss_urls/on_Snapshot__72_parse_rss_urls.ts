@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The entries of a feed (RSS, Atom, RDF, JSON Feed) or of a list of feeds (OPML), as Snapshot records one level deeper.
+// The entries of a feed (RSS, Atom, RDF, JSON Feed), a sitemap or a list of feeds (OPML), as Snapshot records one level
+// deeper.
 import { defineListHook } from '../base/list-hook.ts'
 
 export default defineListHook(import.meta, {

@@ -112,6 +112,11 @@ describe('a list of bookmarks', () => {
       2,
       expect.stringMatching(/^error: --parser rss finds no URL in stdin\nhint: {2}leave --parser out/),
     ])
+    const unknown = await home.run(['add', '--file', listOf('unknown.xml', '<things><thing/></things>')])
+    expect([unknown.code, unknown.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^error: no URL found in .*unknown\.xml \(read as html\)\nhint: {2}.*--parser/),
+    ])
     const none = await home.run(['schedule', 'add', '--every', 'day'])
     expect(none.stderr).toMatch(/^error: no URL given\nhint: {2}archivebox-ts schedule add --every day https/)
     const file = await home.run(['add', csv])

@@ -5,6 +5,7 @@ describe('archivableUrl', () => {
   it.each([
     ['http://Example.COM', 'http://example.com/'],
     ['  https://example.com/a b?q=ä \n', 'https://example.com/a%20b?q=%C3%A4'],
+    ['\u202ahttps://example.com/\u200b\u2060 \ufeff', 'https://example.com/'],
     ['http://example.com:80/', 'http://example.com/'],
     ['https://example.com:443/x', 'https://example.com/x'],
     ['https://example.com:8443/x', 'https://example.com:8443/x'],

@@ -23,6 +23,12 @@ describe('text', () => {
     ['"https://a.example/x",', ['https://a.example/x']],
     ['see (https://b.example/y_(z)), and www.c.example.', ['https://b.example/y_(z)', 'https://www.c.example']],
     ['[a](https://md.example/a)', ['https://md.example/a']],
+    ['[https://a.example/x](https://a.example/x)', ['https://a.example/x', 'https://a.example/x']],
+    ['[![B](https://i.example/x.svg)](https://b.example/x)', ['https://i.example/x.svg', 'https://b.example/x']],
+    ['[a](https://a.example/a),[b](https://b.example/b)', ['https://a.example/a', 'https://b.example/b']],
+    ['see https://a.example/(x),[y],z?b[]=1', ['https://a.example/(x),[y],z?b[]=1']],
+    ['https://a.example/x_(y),z', ['https://a.example/x_(y),z']],
+    ['see https://a.example/\u200b', ['https://a.example/']],
     ['\u201chttps://q.example/\u201d said he', ['https://q.example/']],
     ['# https://comment.example', []],
     ['nothing here', ['nothing here']],
@@ -137,6 +143,33 @@ describe('CSV', () => {
     expect((await entriesIn('https://d.example/,"A, B"\n')).map(row)).toEqual([
       { url: 'https://d.example/', title: 'A, B' },
     ])
+  })
+
+  it.each([
+    ['without names', 'https://a.example/x,Example\nhttps://b.example/x,"Other, title"\nhttps://c.example/,A "b"\n'],
+    ['without an end of line', 'https://a.example/x;Example\nhttps://b.example/x;Other title'],
+    ['of one title that is a name', 'https://a.example/x,Link\nhttps://b.example/x,Two words\n'],
+    ['with its own name for URLs', 'Page title,Page URL\nA,https://a.example/x\nB,b.example/x\n'],
+    ['of websites', 'Website,Name\na.example/x,A\nhttps://b.example/x,\n'],
+  ])('%s is found out', async (_, list) => {
+    const found = (await urls(list)).map((url) => String(url).replace('https://', ''))
+    expect(found.slice(0, 2)).toEqual(['a.example/x', 'b.example/x'])
+  })
+
+  it.each([
+    [
+      'commas in URLs',
+      'https://a.example/@1,2\nhttps://b.example/@3,4\n',
+      ['https://a.example/@1,2', 'https://b.example/@3,4'],
+    ],
+    ['commas between URLs', 'https://a.example/, https://b.example/\n', ['https://a.example/', 'https://b.example/']],
+    [
+      'a sentence that ends in url',
+      'Look, this is a url\nhttps://a.example/x, or so\n',
+      ['Look, this is a url', 'https://a.example/x'],
+    ],
+  ])('is not what a text looks like with %s', async (_, list, expected) => {
+    expect(await urls(list)).toEqual(expected)
   })
 
   it.each([
