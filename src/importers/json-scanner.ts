@@ -1,17 +1,18 @@
 import type { Fields } from './fields.ts'
+import { fieldsBefore, moved, type OpenEntry } from './open-entry.ts'
 
 /** Lists with these names hold entries; all others belong to an entry: its tags, its attachments. */
-export const LISTS = new Set(
-  ' items bookmarks links children collections entries results data list articles urls'.split(' '),
-)
+const LISTS = new Set(' items bookmarks links children collections entries results data list articles urls'.split(' '))
 /** The longest entry, including the text of its page. */
 const LONGEST = 32_000_000
-/** How much may precede the list in an object. */
-const LONGEST_HEAD = 10_000
+const UNCLOSED = 'it ends in the middle of an entry'
 
 export interface JsonVisitor {
-  /** @param above the fields of the surrounding object that came before its list */
-  value(value: string | Fields, line: number, above: Fields | undefined): void
+  /**
+   * @param above the fields of the surrounding object that came before its list
+   * @param isHolder whether it has lists of entries, which came before; in the value they are empty
+   */
+  value(value: string | Fields, line: number, above: Fields | undefined, isHolder: boolean): void
   broken(why: string, line: number): void
 }
 
@@ -21,14 +22,8 @@ interface Frame {
   /** Whether its values are entries, or lists of entries. */
   readonly holdsEntries: boolean
   readonly above?: Fields | undefined
-}
-
-/** An object that counts as an entry, unless it turns out to hold a list of them. */
-interface OpenEntry {
-  readonly begin: number
-  readonly depth: number
-  readonly line: number
-  readonly indent: number
+  /** The entry that this list of entries lies in. */
+  readonly owner?: OpenEntry | undefined
 }
 
 /**
@@ -41,6 +36,7 @@ export class JsonScanner {
   #frames: Frame[] = []
   // Positions are relative to `#text`, which begins with what is still needed.
   #text = ''
+  /** Of the next character. */
   #at = 0
   #line = 1
   #lineBegin = 0
@@ -52,6 +48,8 @@ export class JsonScanner {
   #name = ''
   /** After a syntax error nothing counts before the next line that begins an object. */
   #isLost = false
+  /** There was an entry that was not closed: the indentation tells where another begins. */
+  #isIndented = false
   /** It was between entries: a line that begins a string counts, too. Within an entry, that is one of its fields. */
   #isLostBetween = false
 
@@ -66,17 +64,31 @@ export class JsonScanner {
     this.#text = this.#text.slice(needed) + chunk
     this.#at -= needed
     this.#lineBegin -= needed
-    if (this.#entry) this.#entry = { ...this.#entry, begin: this.#entry.begin - needed }
+    if (this.#entry) this.#entry = moved(this.#entry, needed)
     if (this.#string !== undefined) this.#string -= needed
-    for (; this.#at < this.#text.length; this.#at += 1) this.#step(this.#text[this.#at]!)
-    if (this.#entry && this.#at - this.#entry.begin > LONGEST) this.#break('an entry of more than 32 MB')
+    this.#scan()
+    if (this.#entry && this.#entry.head.length + this.#at - this.#entry.begin > LONGEST) {
+      this.#break('an entry of more than 32 MB')
+      this.#scan()
+    }
   }
 
   end(): void {
+    if (this.#entry?.doubt) {
+      this.#break(UNCLOSED)
+      this.#scan()
+    }
     if (this.#isLost) return
     this.#endOfValue()
-    if (this.#entry) this.#visitor.broken('it ends in the middle of an entry', this.#entry.line)
+    if (this.#entry) this.#visitor.broken(UNCLOSED, this.#entry.line)
     else if (this.#frames.length > 0) this.#visitor.broken('it ends too early: a list is not closed', this.#line)
+  }
+
+  #scan(): void {
+    while (this.#at < this.#text.length) {
+      this.#at += 1
+      this.#step(this.#text[this.#at - 1]!)
+    }
   }
 
   #step(char: string): void {
@@ -94,7 +106,7 @@ export class JsonScanner {
 
   /** Whether this is the quotation mark of a line that begins a string, in the list that the error was in. */
   #isFoundBy(char: string): boolean {
-    if (!this.#isLostBetween || char !== '"' || !this.#isFirst(this.#at)) return false
+    if (!this.#isLostBetween || char !== '"' || !this.#isFirst(this.#at - 1)) return false
     this.#isLost = false
     return true
   }
@@ -110,27 +122,29 @@ export class JsonScanner {
     const word = `${this.#last ?? ''}${char}`
     this.#last = word
     if (this.#frames.length > 0 && isWord(word)) return
-    this.#break(`not JSON: ${word}${this.#text.slice(this.#at + 1, this.#at + 40).split('\n', 1)[0]}`, true)
+    this.#break(`not JSON: ${word}${this.#text.slice(this.#at, this.#at + 39).split('\n', 1)[0]}`, true)
   }
 
   #openString(): void {
     // Only the comma between them is missing.
     if (this.#last !== undefined && this.#frames.at(-1)?.isList !== false) this.#endOfValue()
-    this.#string = this.#at
+    this.#string = this.#at - 1
   }
 
   #inString(char: string): void {
     if (char === '\\') this.#at += 1
     else if (char === '"') {
-      this.#last = this.#text.slice(this.#string!, this.#at + 1)
+      this.#last = this.#text.slice(this.#string!, this.#at)
       this.#string = undefined
     }
   }
 
   #newLine(): void {
+    const at = this.#at
     if (this.#string !== undefined) this.#break('a quotation mark is missing', true)
+    if (this.#at < at) return
     this.#line += 1
-    this.#lineBegin = this.#at + 1
+    this.#lineBegin = this.#at
   }
 
   #colon(): void {
@@ -143,41 +157,57 @@ export class JsonScanner {
   }
 
   #openObject(): void {
-    const before = this.#text.slice(Math.max(0, this.#lineBegin), this.#at)
-    const isFirst = this.#isFirst(this.#at)
-    const entry = this.#entry
-    if (entry && isFirst && this.#line > entry.line && before.length <= entry.indent)
-      this.#break('it ends in the middle of an entry')
+    const begin = this.#at - 1
+    const isFirst = this.#isFirst(begin)
+    if (isFirst) this.#compareIndent(begin - this.#lineBegin)
     if (this.#isLost && !isFirst) return
     this.#isLost = false
-    const list = this.#frames.at(-1)
-    const holdsEntries = list?.holdsEntries ?? true
-    if (holdsEntries && list?.isList !== false) {
-      const indent = isFirst ? before.length : Number.MAX_SAFE_INTEGER
-      this.#entry = { begin: this.#at, depth: this.#frames.length, line: this.#line, indent }
+    if (this.#isEntryNext) {
+      const depth = this.#frames.length
+      const indent = isFirst ? begin - this.#lineBegin : this.#indentOfLine()
+      this.#entry = { begin, depth, line: this.#line, indent, head: '', doubt: undefined }
     }
     this.#last = undefined
-    this.#frames.push({ isList: false, holdsEntries })
+    this.#frames.push({ isList: false, holdsEntries: this.#frames.at(-1)?.holdsEntries ?? true })
+  }
+
+  /** Whether an object that begins here is an entry. */
+  get #isEntryNext(): boolean {
+    const list = this.#frames.at(-1)
+    return !list || (list.isList && list.holdsEntries)
+  }
+
+  #indentOfLine(): number {
+    const line = this.#text.slice(Math.max(0, this.#lineBegin), this.#at)
+    return line.length - line.trimStart().length
+  }
+
+  /**
+   * A line that begins an object within an entry, no further to the right: the entry may lack its end. Some documents
+   * have no indentation, though, and the end of the entry tells which it is.
+   */
+  #compareIndent(indent: number): void {
+    const entry = this.#entry
+    if (!entry || entry.doubt || this.#line === entry.line || indent > entry.indent) return
+    const doubt = { at: this.#at - 1, line: this.#line, lineBegin: this.#lineBegin }
+    if (this.#isIndented) this.#break(UNCLOSED)
+    else this.#entry = { ...entry, doubt }
   }
 
   #openList(): void {
     const parent = this.#frames.at(-1)
     const name = parent && !parent.isList ? this.#name : ''
     const holdsEntries = (parent?.holdsEntries ?? true) && LISTS.has(name)
-    this.#frames.push({ isList: true, holdsEntries, above: holdsEntries ? this.#head() : undefined })
+    const owner = holdsEntries ? this.#entry : undefined
+    const head = owner ? owner.head + this.#text.slice(owner.begin, this.#at) : ''
+    this.#frames.push({
+      isList: true,
+      holdsEntries,
+      above: owner && fieldsBefore(head, this.#frames.length - owner.depth),
+      owner: owner && { ...owner, head, doubt: undefined },
+    })
+    if (owner) this.#entry = undefined
     this.#last = undefined
-  }
-
-  /** The fields of the open entry before the list that begins here. */
-  #head(): Fields | undefined {
-    const entry = this.#entry
-    if (!entry || this.#at - entry.begin > LONGEST_HEAD) return undefined
-    try {
-      const ends = '}'.repeat(this.#frames.length - entry.depth)
-      return JSON.parse(`${this.#text.slice(entry.begin, this.#at)}null${ends}`) as Fields
-    } catch {
-      return undefined
-    }
   }
 
   #close(isList: boolean): void {
@@ -187,15 +217,22 @@ export class JsonScanner {
       this.#break('a brace is missing, or one too many')
       return
     }
-    this.#frames.pop()
+    const owner = this.#frames.pop()?.owner
+    if (owner) this.#entry = { ...owner, begin: this.#at - 1 }
     const entry = this.#entry
     if (!entry || this.#frames.length > entry.depth) return
-    this.#entry = undefined
-    const text = this.#text.slice(entry.begin, this.#at + 1)
+    const text = entry.head + this.#text.slice(entry.begin, this.#at)
     try {
-      this.#visitor.value(JSON.parse(text) as Fields, entry.line, this.#frames.at(-1)?.above)
+      const fields = JSON.parse(text) as Fields
+      this.#entry = undefined
+      this.#visitor.value(fields, entry.line, this.#frames.at(-1)?.above, entry.head !== '')
     } catch (error) {
-      const position = Number(/position (\d+)/.exec(String(error))?.[1] ?? 0)
+      if (entry.doubt) {
+        this.#break(UNCLOSED)
+        return
+      }
+      this.#entry = undefined
+      const position = entry.head === '' ? Number(/position (\d+)/.exec(String(error))?.[1] ?? 0) : 0
       this.#visitor.broken('broken JSON', entry.line + (text.slice(0, position).match(/\n/g)?.length ?? 0))
     }
   }
@@ -206,24 +243,32 @@ export class JsonScanner {
     this.#last = undefined
     const list = this.#frames.at(-1)
     if (last === undefined || !(list ? list.isList && list.holdsEntries : !this.#entry)) return
-    this.#entry = undefined // It was the owner of this list.
     try {
       const value: unknown = JSON.parse(last)
-      this.#visitor.value(typeof value === 'string' ? value : '', this.#line, list?.above)
+      this.#visitor.value(typeof value === 'string' ? value : '', this.#line, list?.above, false)
     } catch {
       this.#visitor.broken('broken JSON', this.#line)
     }
   }
 
-  /** @param isBetween a line that begins a string may be the next entry, unless this is within one */
+  /**
+   * Goes back to where it was doubtful that the entry goes on.
+   * @param isBetween a line that begins a string may be the next entry, unless this is within one
+   */
   #break(why: string, isBetween = false): void {
-    this.#isLostBetween = isBetween && !this.#entry && this.#frames.at(-1)?.isList === true
-    this.#visitor.broken(why, this.#entry?.line ?? this.#line)
-    if (this.#entry) this.#frames = this.#frames.slice(0, this.#entry.depth)
+    const entry = this.#entry
+    this.#isLostBetween = isBetween && !entry && this.#frames.at(-1)?.isList === true
+    this.#visitor.broken(entry?.doubt ? UNCLOSED : why, entry?.line ?? this.#line)
+    if (entry) this.#frames = this.#frames.slice(0, entry.depth)
     this.#entry = undefined
     this.#string = undefined
     this.#last = undefined
     this.#isLost = true
+    if (!entry?.doubt) return
+    this.#isIndented = true
+    this.#at = entry.doubt.at
+    this.#line = entry.doubt.line
+    this.#lineBegin = entry.doubt.lineBegin
   }
 }
 

@@ -75,6 +75,62 @@ describe('an encoding', () => {
   })
 })
 
+describe('JSON', () => {
+  const tags = [{ name: 'x' }, { name: 'y' }]
+  const documents = [
+    [1, 2, 3].map((n) => ({ url: `https://${n}.example/`, tags })),
+    { items: [1, 2, 3].map((n) => ({ meta: { a: [{}] }, tags, url: `https://${n}.example/` })) },
+  ]
+  const layouts: [string, (document: unknown) => string][] = [
+    ['without indentation', (document) => lines(document, 0)],
+    ['with braces of two objects in a line', (document) => lines(document, 2).replaceAll(/\},\s+\{/g, '}, {')],
+    ['as PostgreSQL prints it', (document) => JSON.stringify(document).replaceAll('},{', '}, \n {')],
+    ['with braces in lines of their own', (document) => lines(document, 0).replaceAll(/([{[])/g, '\n$1')],
+  ]
+  it.each(layouts)('%s is read whole', async (_, layout) => {
+    for (const pieces of [65_536, 1, 7])
+      for (const document of documents)
+        expect((await entriesIn(layout(document), 'json', pieces)).map(row)).toEqual(
+          [1, 2, 3].map((n) => ({ url: `https://${n}.example/`, tags: ['x', 'y'] })),
+        )
+  })
+
+  it.each([0, 1, undefined])(
+    'keeps an entry that has lists of entries, after these: indentation %s',
+    async (indent) => {
+      const document = [
+        {
+          id: 1,
+          links: [{ url: 'https://1.example/' }],
+          title: 'A',
+          children: ['https://2.example/'],
+          url: 'https://a.example/',
+        },
+        { urls: [], url: 'https://b.example/', title: 'B' },
+        { name: 'none', links: [] },
+        { children: [{ links: [{ url: 'https://3.example/' }], name: 'folder' }], more: { items: [] }, name: 'no URL' },
+      ]
+      for (const pieces of [65_536, 1, 7])
+        expect((await entriesIn(JSON.stringify(document, null, indent), 'json', pieces)).map(row)).toEqual([
+          { url: 'https://1.example/' },
+          { url: 'https://2.example/' },
+          { url: 'https://a.example/', title: 'A' },
+          { url: 'https://b.example/', title: 'B' },
+          { url: 'https://3.example/' },
+        ])
+    },
+  )
+
+  it('names an entry that is broken behind its list of entries', async () => {
+    const list = '[{"url":"https://a.example/","links":[\n{"url":"https://1.example/"}],"title":}\n]'
+    expect((await entriesIn(list)).map(row)).toEqual([{ url: 'https://1.example/' }, { broken: 1 }])
+  })
+})
+
+/** With each value in a line of its own. */
+const lines = (document: unknown, indent: number) =>
+  JSON.stringify(document, null, indent || '\u0001').replaceAll('\u0001', '')
+
 describe('broken JSON', () => {
   const entry = (n: number) => `{"href":"https://${n}.example/","description":"T","extended":"","tags":""}`
   const broken = [
@@ -82,6 +138,8 @@ describe('broken JSON', () => {
     '{"href":"https://x.example/","description":"T}',
     '{"href":"https://x.example/","extended":',
     '{"href":"https://x.example/","tags":[}',
+    '{"href":"https://x.example/","tags":[{"name":"x"}',
+    '{"href":"https://x.example/"',
     'href":"https://x.example/"}',
     'nothing',
   ]
