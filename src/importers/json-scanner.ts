@@ -48,10 +48,10 @@ export class JsonScanner {
   #name = ''
   /** After a syntax error nothing counts before the next line that begins an object. */
   #isLost = false
-  /** There was an entry that was not closed: the indentation tells where another begins. */
-  #isIndented = false
   /** It was between entries: a line that begins a string counts, too. Within an entry, that is one of its fields. */
   #isLostBetween = false
+  /** There was an entry that was not closed: the indentation tells where another begins. */
+  #isIndented = false
 
   constructor(visitor: JsonVisitor) {
     this.#visitor = visitor
@@ -237,7 +237,10 @@ export class JsonScanner {
     }
   }
 
-  /** A string in a list of entries is a URL; null, a flag or a number is an entry without one. */
+  /**
+   * A string in a list of entries is a URL; null, a flag or a number is an entry without one. But a number in an entry
+   * is the id of another one.
+   */
   #endOfValue(): void {
     const last = this.#last
     this.#last = undefined
@@ -245,6 +248,7 @@ export class JsonScanner {
     if (last === undefined || !(list ? list.isList && list.holdsEntries : !this.#entry)) return
     try {
       const value: unknown = JSON.parse(last)
+      if (typeof value === 'number' && list?.owner) return
       this.#visitor.value(typeof value === 'string' ? value : '', this.#line, list?.above, false)
     } catch {
       this.#visitor.broken('broken JSON', this.#line)

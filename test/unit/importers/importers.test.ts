@@ -106,7 +106,7 @@ describe('JSON', () => {
           children: ['https://2.example/'],
           url: 'https://a.example/',
         },
-        { urls: [], url: 'https://b.example/', title: 'B' },
+        { urls: [], children: [12, 13], url: 'https://b.example/', title: 'B' },
         { name: 'none', links: [] },
         { children: [{ links: [{ url: 'https://3.example/' }], name: 'folder' }], more: { items: [] }, name: 'no URL' },
       ]
