@@ -12,6 +12,8 @@ import { drop } from './request.ts'
 /** The file for a long body while hooks may read it: beside their folders, or in that of a hook that runs alone. */
 const RECEIVED = '.received'
 const NOT_MODIFIED = 304
+/** Headers that describe a body, which a 304 has not, whatever it says about one (RFC 9111, 3.2). */
+const OF_A_BODY = /^(?:content-(?!security-policy)|transfer-encoding$)/
 
 type PageContext = RequestContext & Required<Pick<RequestContext, 'onEnd'>>
 
@@ -42,7 +44,7 @@ async function ask(context: PageContext): Promise<Answer> {
   return file ? asBefore(followed, earlier, file, place) : received(await follow(context, url), place)
 }
 
-/** Turns "not modified" into an answer: the earlier body with the present headers (RFC 9111, 4.3.4). */
+/** Turns "not modified" into an answer: the earlier body, its description and the present headers (RFC 9111, 4.3.4). */
 function asBefore(
   { message: _, status, headers, ...now }: Followed,
   { headers: before, since }: Earlier,
@@ -52,7 +54,9 @@ function asBefore(
   const stream = file.createReadStream()
   const body = new Received(stream, () => stream.destroy(), place)
   const notModified = { status, since, headers }
-  return { ...now, status: 200, statusText: 'OK', headers: { ...before, ...headers }, body, notModified }
+  const present = Object.entries(headers).filter(([name]) => !OF_A_BODY.test(name))
+  const all = { ...before, ...Object.fromEntries(present) }
+  return { ...now, status: 200, statusText: 'OK', headers: all, body, notModified }
 }
 
 /** Makes an answer whose body can be read more than once. @param place the path of a file for a long body */
