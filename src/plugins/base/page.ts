@@ -7,7 +7,7 @@ import { isHtml, looksLikeHtml, parseContentType } from '../../browse/http/conte
 import { fetchPage } from '../../browse/index.ts'
 import type { HookContext, HookResult } from '../../hooks/contract.ts'
 import { lacking, noResults } from './hook.ts'
-import { comesLater, pageUrl, readSibling, siblingRan, staticFile, TRUNCATED_PAGE } from './siblings.ts'
+import { comesLater, pageUrl, readSibling, shownUrl, siblingRan, staticFile, TRUNCATED_PAGE } from './siblings.ts'
 
 const DEFAULT_MAX_SIZE = 50 * 1024 * 1024
 
@@ -82,10 +82,11 @@ export async function loadPage(context: HookContext): Promise<Page | HookResult>
  * it does not change after its first use.
  */
 function savedPage(context: HookContext): Page | undefined {
-  const saved = ['dom/output.html', 'html/output.html', TRUNCATED_PAGE]
-    .map((path) => readSibling(context, path))
-    .find((bytes) => bytes !== undefined)
-  return saved && { url: pageUrl(context), html: readable(saved, encodingOf(saved, UNDECLARED)) }
+  const shown = readSibling(context, 'dom/output.html')
+  const saved = shown ?? readSibling(context, 'html/output.html') ?? readSibling(context, TRUNCATED_PAGE)
+  if (!saved) return undefined
+  const url = shown ? shownUrl(context) : pageUrl(context)
+  return { url, html: readable(saved, encodingOf(saved, UNDECLARED)) }
 }
 
 /** Text without NULs: browsers do not show them, and databases reject them. */

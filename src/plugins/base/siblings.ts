@@ -86,24 +86,35 @@ export function siblingHeaders(context: Place):
       readonly headers: Readonly<Record<string, unknown>>
     }
   | undefined {
-  try {
-    const record: unknown = JSON.parse(readSibling(context, 'headers/headers.json')?.toString() ?? 'null')
-    if (typeof record !== 'object' || record === null) return undefined
-    const { final_url: finalUrl, status, headers } = record as Record<string, unknown>
-    return typeof headers === 'object' && headers !== null
-      ? {
-          finalUrl: typeof finalUrl === 'string' ? finalUrl : '',
-          status: typeof status === 'number' ? status : undefined,
-          headers: { ...headers },
-        }
-      : undefined
-  } catch {
-    return undefined
-  }
+  const { final_url: finalUrl, status, headers } = siblingRecord(context, 'headers/headers.json')
+  return typeof headers === 'object' && headers !== null
+    ? {
+        finalUrl: typeof finalUrl === 'string' ? finalUrl : '',
+        status: typeof status === 'number' ? status : undefined,
+        headers: { ...headers },
+      }
+    : undefined
 }
 
 /** The page's URL after redirects: the base of its relative links. */
 export function pageUrl(context: Place & Pick<HookContext, 'url'>): string {
-  const url = siblingHeaders(context)?.finalUrl ?? ''
-  return /^https?:/i.test(url) && URL.canParse(url) ? url : context.url
+  return httpUrl(siblingHeaders(context)?.finalUrl) ?? context.url
+}
+
+/** The same of the page in the browser, which its scripts may have led elsewhere. */
+export function shownUrl(context: Place & Pick<HookContext, 'url'>): string {
+  return httpUrl(siblingRecord(context, 'chrome/navigation.json')['final_url']) ?? pageUrl(context)
+}
+
+/** An object that another plugin wrote as JSON; an empty one when missing or unreadable. */
+function siblingRecord(context: Place, path: string): Readonly<Record<string, unknown>> {
+  try {
+    return { ...(JSON.parse(readSibling(context, path)?.toString() ?? '{}') as object) }
+  } catch {
+    return {}
+  }
+}
+
+function httpUrl(url: unknown): string | undefined {
+  return typeof url === 'string' && /^https?:/i.test(url) && URL.canParse(url) ? url : undefined
 }

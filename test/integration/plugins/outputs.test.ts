@@ -36,6 +36,24 @@ describe('parse_html_urls', () => {
     ).toEqual(records)
   })
 
+  it('takes them from where a script led the browser, and else from where the server led us', async () => {
+    const linksOf = async () => (await run('parse_html_urls', at('/start'))).records.map(({ url }) => url)
+    const put = (file: string, text: string) => {
+      mkdirSync(join(snapshot, file, '..'), { recursive: true })
+      writeFileSync(join(snapshot, file), text)
+    }
+    put('headers/headers.json', JSON.stringify({ final_url: at('/led/here'), status: 200, headers: {} }))
+    put('html/output.html', '<p><a href="as-served.html">')
+    put('chrome/navigation.json', JSON.stringify({ final_url: at('/de/guide/index.html') }))
+    expect(await linksOf()).toEqual([at('/led/as-served.html')])
+    put('dom/output.html', '<p><a href="chapter1.html">')
+    expect(await linksOf()).toEqual([at('/de/guide/chapter1.html')])
+    for (const record of ['{"final_url":"about:blank"}', 'null', '{"fin']) {
+      put('chrome/navigation.json', record)
+      expect(await linksOf()).toEqual([at('/led/chapter1.html')])
+    }
+  })
+
   it('takes ten thousand links, or as many as it may', async () => {
     expect((await run('parse_html_urls', at('/links.html'))).records).toHaveLength(10_000)
     const { records, output } = await run('parse_html_urls', at('/links.html'), { PARSE_HTML_URLS_MAX_URLS: '5' })
