@@ -2,6 +2,7 @@
 // Video and audio of a page by yt-dlp, with subtitles, thumbnail and metadata.
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { TimedOut } from '../../base/deadline.ts'
 import { sizeLimit, sizeText, text } from '../../base/env-settings.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { AddressFilter } from '../../browse/network/address-filter.ts'
@@ -18,7 +19,8 @@ import { withoutSecrets } from './info-json.ts'
 import { mainFile, outcomeOf } from './outcome.ts'
 
 const DEFAULT_MAX_SIZE = 750 * 1024 * 1024
-const UNFINISHED = /^\.|\.(?:part|ytdl|temp)$|\.part-Frag\d+/
+/** Files that are not whole yet: downloads, metadata, and what ffmpeg makes. */
+const UNFINISHED = /^\.|\.(?:part|ytdl|tmp)$|\.part-Frag\d+|\.temp(?:\.\w+)?$/
 /** Its working folder, which is complete when yt-dlp is done. */
 const STAGE = '.partial'
 
@@ -50,11 +52,13 @@ export default defineHook(import.meta, {
         runProgram(program, args, { ...options, env: proxyEnvironment(proxy) }, context),
       )
       context.log(exit.log.trim())
-      context.signal.throwIfAborted()
+      const late: unknown = context.signal.reason
+      if (!(late instanceof TimedOut)) context.signal.throwIfAborted()
       const files = readdirSync(stage).filter((file) => !UNFINISHED.test(file))
       for (const file of files) if (file.endsWith('.info.json')) withoutSecrets(join(stage, file))
       const main = mainFile(stage, files)
-      const { problem, isNone } = outcomeOf(exit, `${sizeText(limit.bytes)} (${limit.name})`)
+      const outcome = outcomeOf(exit, `${sizeText(limit.bytes)} (${limit.name})`)
+      const { problem, isNone } = late instanceof TimedOut ? { problem: late.message, isNone: false } : outcome
       if (main === undefined)
         return isNone ? noResults('no media that yt-dlp can save') : failed(problem ?? 'yt-dlp saved nothing')
       for (const file of files) {

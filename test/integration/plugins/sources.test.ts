@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withPrograms } from '../../support/bare-path.ts'
 import { type GitServer, startGit } from '../../support/git-server.ts'
 import { files, json, read, run, snapshot, useHookRuns } from '../../support/hook-runs.ts'
+import { eventually } from '../../support/program.ts'
 import { bytes, type Routes, type Site, startSite } from '../../support/site.ts'
 
 useHookRuns()
@@ -208,6 +209,34 @@ describe.skipIf(YTDLP.missing)(`media ${YTDLP.missing || ''}`, () => {
       output: 'no media that yt-dlp can save',
     })
     expect(files()).toEqual([])
+  })
+})
+
+describe('media that yt-dlp is not done with', () => {
+  /** Ends yt-dlp for this reason while it downloads the second video. */
+  async function endedBy(reason: Error) {
+    const program = join(snapshot, 'yt-dlp')
+    const wrote = ['One.mp4', 'One.fr.vtt', 'Two.mp4.part', 'Two.mp4.ytdl', 'Two.temp.mp4', 'Two.info.json.x1.tmp']
+    const script = `#!/bin/sh\nfor each in ${wrote.join(' ')}; do echo it >$each; done\n>../begun\nexec sleep 600\n`
+    writeFileSync(program, script, { mode: 0o755 })
+    const stop = new AbortController()
+    const ended = run('ytdlp', `${own.url}/video.html`, { YTDLP_BINARY: program }, stop.signal)
+    await eventually(() => existsSync(join(snapshot, 'ytdlp/begun')))
+    rmSync(join(snapshot, 'ytdlp/begun'))
+    stop.abort(reason)
+    const { status, output, json } = await ended
+    return { status, output, json, kept: files(join(snapshot, 'ytdlp')) }
+  }
+
+  it('when its time is over leave what is finished', async () => {
+    expect(await endedBy(new DOMException('', 'TimeoutError'))).toMatchObject({
+      ...{ status: 'failed', output: 'timed out after 60 s', json: { served: 'ytdlp/One.mp4' } },
+      kept: ['One.fr.vtt', 'One.mp4'],
+    })
+  })
+
+  it('when it is stopped leave nothing', async () => {
+    expect(await endedBy(new Error('stop'))).toMatchObject({ status: 'failed', kept: [] })
   })
 })
 
