@@ -18,7 +18,7 @@ const ENVIRONMENT = {
   ...{ GIT_COMMITTER_EMAIL: 'ada@a.test', GIT_COMMITTER_DATE: '2023-05-01T10:00:00Z' },
 }
 
-/** Makes `tool.git`, with two commits and a tag, and `empty.git`. */
+/** Makes `tool.git`, with two commits and a tag, `no-head.git`, whose current branch is missing, and `empty.git`. */
 export function startGit(): GitServer {
   const root = mkdtempSync(join(tmpdir(), 'git-server-'))
   const work = join(root, 'work')
@@ -32,6 +32,8 @@ export function startGit(): GitServer {
   }
   git('tag', 'v1')
   git('clone', '--quiet', '--bare', work, join(root, 'tool.git'))
+  git('clone', '--quiet', '--bare', work, join(root, 'no-head.git'))
+  git('-C', join(root, 'no-head.git'), 'symbolic-ref', 'HEAD', 'refs/heads/master')
   git('init', '--quiet', '--bare', join(root, 'empty.git'))
   return {
     answer: (request, response) => serve(root, request, response),

@@ -9,7 +9,7 @@ import type { Repository } from './repository-url.ts'
 
 /** What is known about a repository. */
 export interface About {
-  /** The current commit; null: it has none. */
+  /** The current commit; null: its branch is missing. */
   readonly head: string | null
   readonly branch: string | null
   /** The date of that commit: ISO 8601. */
@@ -84,7 +84,7 @@ export class Git {
       head,
       branch: (await this.#ask('symbolic-ref', '--short', '--quiet', 'HEAD')) || null,
       committed_at: head && (await this.#ask('show', '--no-patch', '--format=%cI', 'HEAD')),
-      commits: head === null ? 0 : Number(await this.#ask('rev-list', '--count', '--all')),
+      commits: Number(await this.#ask('rev-list', '--count', '--all')),
       branches: count('refs/heads/'),
       tags: count('refs/tags/'),
       is_shallow: (await this.#ask('rev-parse', '--is-shallow-repository')) === 'true',
@@ -95,10 +95,11 @@ export class Git {
    * Writes the repository to one file of the working folder: a bundle, or, since a bundle without history cannot be
    * cloned, an archive of the files. @returns its name
    */
-  async keep(name: string, isShallow: boolean): Promise<string> {
+  async keep(name: string, { head, is_shallow: isShallow }: About): Promise<string> {
     const file = isShallow ? `${name}.tar.gz` : `${name}.bundle`
     const way = isShallow ? ['archive', `--prefix=${name}/`, `--output=../${file}`, 'HEAD'] : undefined
-    const exit = await this.#inClone(way ?? ['bundle', 'create', '--quiet', `../${file}`, 'HEAD', '--all'])
+    const all = head === null ? ['--all'] : ['HEAD', '--all']
+    const exit = await this.#inClone(way ?? ['bundle', 'create', '--quiet', `../${file}`, ...all])
     if (exit.code !== 0) throw new AppError(reason(exit, name))
     return file
   }

@@ -36,8 +36,8 @@ export default defineHook(import.meta, {
       if (!(await git.clone(args, repository)))
         return noResults(`no repository that is open to all at ${repository.url}`)
       const about = await git.about()
-      if (about.head === null) return noResults('an empty repository')
-      const kept = await git.keep(repository.name, about.is_shallow)
+      if (about.commits === 0) return noResults('an empty repository')
+      const kept = await git.keep(repository.name, about)
       renameSync(join(stage, kept), join(outputDir, kept))
       writeJson(outputDir, 'repository.json', { url: repository.url, file: `git/${kept}`, ...about })
       // It has answered, whatever the page of this URL says to browsers.

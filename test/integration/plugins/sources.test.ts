@@ -47,7 +47,7 @@ let git: GitServer
 beforeAll(async () => {
   git = startGit()
   const paths = ['info/refs', 'git-upload-pack', 'HEAD']
-  const served = ['tool', 'empty', 'none'].flatMap((name) => paths.map((path) => `/${name}.git/${path}`))
+  const served = ['tool', 'no-head', 'empty', 'none'].flatMap((name) => paths.map((path) => `/${name}.git/${path}`))
   own = await startSite({ ...ROUTES, ...Object.fromEntries(served.map((path) => [path, git.answer])) })
 })
 afterAll(async () => {
@@ -145,6 +145,14 @@ describe('a repository', () => {
     expect(json('git/repository.json')).toMatchObject({ branch: 'main', commits: 2, branches: 1, tags: 1 })
     const log = ['clone', '--quiet', join(snapshot, 'git/tool.bundle'), join(snapshot, 'clone')]
     execFileSync('git', log)
+    expect(readFileSync(join(snapshot, 'clone/two.txt'), 'utf8')).toBe('two.txt\n')
+  })
+
+  it('whose current branch is missing is kept with the others', async () => {
+    expect(await run('git', `${own.url}/no-head.git`)).toMatchObject({ status: 'succeeded' })
+    expect(json('git/repository.json')).toMatchObject({ head: null, branch: 'master', commits: 2, branches: 1 })
+    const clone = ['clone', '--quiet', '--branch=main', join(snapshot, 'git/no-head.bundle'), join(snapshot, 'clone')]
+    execFileSync('git', clone)
     expect(readFileSync(join(snapshot, 'clone/two.txt'), 'utf8')).toBe('two.txt\n')
   })
 
