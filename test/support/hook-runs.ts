@@ -96,6 +96,9 @@ export function useHookRuns(): void {
       },
       '/choices': (_request, response) => response.writeHead(300, { 'content-type': 'text/html' }).end('<p>a or b'),
       '/long.bin': bytes('application/octet-stream', Buffer.alloc(3_000_000, 'long ')),
+      '/gone.pdf': (_request, response) =>
+        response.writeHead(404, { 'content-type': 'text/plain' }).end('Not found. See https://ads.example/buy'),
+      '/error-codes.txt': bytes('text/plain', '404 https://a.test/missing'),
       '/empty.pdf': bytes('application/pdf', ''),
       '/half.gz': (request, response) => {
         response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip', 'content-length': 10_000 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseContentType } from '../../browse/http/content-type.ts'
 import type { HookContext, HookResult } from '../../hooks/contract.ts'
 import { lacking, noResults } from './hook.ts'
-import { siblingHeaders, siblingRan, staticFile, TRUNCATED_FILE } from './siblings.ts'
+import { ERROR_FILE, siblingHeaders, siblingRan, staticFile, TRUNCATED_FILE } from './siblings.ts'
 
 /** The file behind a URL, as staticfile saved it. */
 export interface ServedFile {
@@ -24,6 +24,7 @@ export function servedFile(context: Pick<HookContext, 'outputDir'>): ServedFile 
     const isPage = existsSync(join(page, 'html', 'output.html')) || !siblingRan(context, 'staticfile')
     return isPage ? noResults('not a file') : lacking('staticfile')
   }
+  if (name.startsWith(ERROR_FILE) && !isAnswered(context)) return lacking('staticfile')
   const path = join(page, 'staticfile', name)
   const head = Buffer.alloc(HEAD_BYTES)
   const fd = openSync(path, 'r')
@@ -33,6 +34,12 @@ export function servedFile(context: Pick<HookContext, 'outputDir'>): ServedFile 
   } finally {
     closeSync(fd)
   }
+}
+
+/** Whether the file's server is known to have sent it: its own name may begin like that of an error. */
+function isAnswered(context: Pick<HookContext, 'outputDir'>): boolean {
+  const { status = 0 } = siblingHeaders(context) ?? {}
+  return status >= 200 && status <= 299
 }
 
 /** Types that browsers show as documents: drawings, data with a style sheet, data as a tree, text. */

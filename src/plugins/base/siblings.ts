@@ -7,6 +7,8 @@ import type { HookContext } from '../../hooks/contract.ts'
 /** A page that broke off, as far as it was received, and the prefix of such file names. */
 export const TRUNCATED_PAGE = 'html/truncated.html'
 export const TRUNCATED_FILE = 'truncated-'
+/** The prefix of what a server sent with an error instead of the file. */
+export const ERROR_FILE = 'error-'
 
 type Place = Pick<HookContext, 'outputDir'>
 type Around = Pick<HookContext, 'outputDir' | 'visit'>
@@ -63,18 +65,23 @@ export function staticFile(context: Place): string | undefined {
 /** The complete body that was saved of a page or file, in the folder of a page. */
 export function savedFileIn(folder: string): string | undefined {
   const name = staticFileIn(folder)
-  if (name?.startsWith(TRUNCATED_FILE)) return undefined
+  if (name !== undefined && !isWholeFile(name)) return undefined
   const file = join(folder, ...(name === undefined ? ['html', 'output.html'] : ['staticfile', name]))
   return existsSync(file) ? file : undefined
 }
 
 function staticFileIn(folder: string): string | undefined {
   try {
-    return readdirSync(join(folder, 'staticfile')).find((name) => !name.startsWith('.') && !name.endsWith('.log'))
+    const all = readdirSync(join(folder, 'staticfile'))
+    const names = all.filter((name) => !name.startsWith('.') && !name.endsWith('.log'))
+    return names.find(isWholeFile) ?? names[0]
   } catch {
     return undefined
   }
 }
+
+/** Whether this is not the name of a part, or of what came instead. */
+export const isWholeFile = (name: string) => !name.startsWith(TRUNCATED_FILE) && !name.startsWith(ERROR_FILE)
 
 /**
  * The information in headers/headers.json (ours or upstream's) about the answer; undefined when missing or unreadable.

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 // Saves a URL that is itself a file (PDF, image, archive, plain text, ...) unchanged, and leaves pages to the others.
-import { rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type SizeLimit, sizeLimit } from '../../base/env-settings.ts'
+import { extensionOf } from '../../base/mime.ts'
 import { makeDir, PART } from '../../base/whole-file.ts'
 import type { Answer } from '../../browse/http/answer.ts'
 import { statusLine } from '../../browse/http/answer.ts'
@@ -13,7 +14,7 @@ import { fileName } from '../../browse/http/file-name.ts'
 import { fetchPage } from '../../browse/index.ts'
 import type { HookContext } from '../../hooks/contract.ts'
 import { defineHook, failed, lacking, noResults, saved, truncated } from '../base/hook.ts'
-import { siblingHeaders, siblingRan, TRUNCATED_FILE } from '../base/siblings.ts'
+import { ERROR_FILE, isWholeFile, siblingHeaders, siblingRan, TRUNCATED_FILE } from '../base/siblings.ts'
 
 const DEFAULT_MAX_SIZE = 750 * 1024 * 1024
 
@@ -54,18 +55,25 @@ async function save(answer: Answer, limit: SizeLimit, { outputDir, signal }: Hoo
       rmSync(part)
       return isOk ? noResults(`an empty answer (${statusLine(answer)})`) : failed(statusLine(answer))
     }
-    const kept = trouble ? `${TRUNCATED_FILE}${name}` : name
+    const kept = isOk ? `${trouble ? TRUNCATED_FILE : ''}${name}` : errorName(name, mime)
     await rename(part, join(outputDir, kept))
     const path = `staticfile/${kept}`
     const json = { content_type: mime }
     if (!isOk) return failed(statusLine(answer), { ...json, served: path })
     if (trouble) return truncated(trouble.message, size, path, json)
-    rmSync(join(outputDir, `${TRUNCATED_FILE}${name}`), { force: true }) // An earlier attempt's.
+    for (const old of readdirSync(outputDir)) // An earlier attempt's.
+      if (old !== kept && !isWholeFile(old)) rmSync(join(outputDir, old))
     return saved(path, answer, json)
   } catch (error) {
     rmSync(part, { force: true })
     throw error
   }
+}
+
+/** The name of what was sent instead of a file, with the extension of what it is. */
+function errorName(name: string, mime: string): string {
+  const extension = extensionOf(mime)
+  return `${ERROR_FILE}${name}${name.endsWith(extension) ? '' : extension}`
 }
 
 async function startOf(answer: Answer, limit: SizeLimit, signal: AbortSignal): Promise<Buffer> {

@@ -154,6 +154,29 @@ describe('staticfile', () => {
   })
 })
 
+describe('what a server sends with an error instead of a file', () => {
+  const served = 'staticfile/error-gone.pdf.txt'
+
+  it.each([true, false])('has a name that says so, and nothing is taken from it; headers.json: %s', async (known) => {
+    if (known) await run('headers', at('/gone.pdf'))
+    expect(await run('staticfile', at('/gone.pdf'))).toMatchObject({
+      ...{ status: 'failed', output: 'HTTP 404 Not Found', json: { served } },
+    })
+    expect(files()).toEqual(known ? ['headers/headers.json', served] : [served])
+    expect(read(served)).toBe('Not found. See https://ads.example/buy')
+    for (const plugin of ['parse_txt_urls', 'pdftext', 'exif'])
+      expect(await run(plugin, at('/gone.pdf'))).toMatchObject({ output: 'needs staticfile, which failed' })
+  })
+
+  it('goes when the file comes, whose own name may begin like that', async () => {
+    await run('staticfile', at('/gone.pdf'))
+    await run('headers', at('/error-codes.txt'))
+    expect(await run('staticfile', at('/error-codes.txt'))).toMatchObject({ status: 'succeeded' })
+    expect(files()).toEqual(['headers/headers.json', 'staticfile/error-codes.txt'])
+    expect(await run('parse_txt_urls', at('/error-codes.txt'))).toMatchObject({ output: '1 URLs parsed' })
+  })
+})
+
 describe('favicon', () => {
   it.each([
     ['/icon.html', 'succeeded', 'favicon/favicon.svg'],

@@ -401,6 +401,7 @@ describe('what was made of a page', () => {
     const outputs = outputsOf([
       made('html', '', { 'error.html': 'text/html' }, 'failed'),
       made('wget', '', { 'a.html': 'text/html' }, 'failed'),
+      made('staticfile', '', { 'error-a.pdf.txt': 'text/plain' }, 'failed'),
       made('dom', '', { 'output.html': 'text/html' }),
     ])
     const results: SnapshotPage['results'] = [
@@ -413,7 +414,8 @@ describe('what was made of a page', () => {
     ]
     const { text, elements } = read(showSnapshot({ outputs, results }))
     const labels = elements.filter(({ attributes }) => attributes['class'] === 'badge partial').length
-    expect(labels).toBe(4) // Two of copies, two of the page.
+    expect(labels).toBe(5) // Three of copies, two of the page.
+    expect(text.match(/error page/g)).toHaveLength(2)
     for (const word of ['error page', 'part', 'pdf failed', '2 hooks had nothing to do']) expect(text).toContain(word)
     for (const word of ['html failed', 'screenshot failed', 'mhtml failed']) expect(text).not.toContain(word)
   })
