@@ -7,6 +7,9 @@ import { parseContentType } from './content-type.ts'
 /** More are an attack. */
 const MOST_ENCODINGS = 5
 
+/** Encodings. Other names (`aws-chunked`, `UTF-8`) say nothing about a body: browsers take it as it is, too. */
+const ENCODINGS = new Set('gzip x-gzip deflate br zstd compress x-compress dcb dcz'.split(' '))
+
 /** Files that are themselves gzip: many servers declare that as an encoding, too, and browsers do not decode it. */
 const IS_GZIP = /^application\/(?:x-)?g(?:un)?zip(?:-compressed)?$/
 
@@ -16,7 +19,7 @@ export function encodingsOf({ headers }: Pick<Answer, 'headers'>): string[] {
     .toLowerCase()
     .split(',')
     .map((name) => name.trim())
-    .filter((name) => name !== '' && name !== 'identity')
+    .filter((name) => ENCODINGS.has(name))
   const { mime } = parseContentType(headers['content-type'])
   return names.length === 1 && /^(?:x-)?gzip$/.test(names[0]!) && IS_GZIP.test(mime) ? [] : names.reverse()
 }
@@ -49,7 +52,7 @@ export async function* decoded(
   let stream: Readable = Readable.from(untilTrouble())
   for (const name of encodings.slice(0, MOST_ENCODINGS)) {
     const decoder = decoders.get(name)?.()
-    if (!decoder) throw new AppError(`unknown content encoding: ${name.slice(0, 40)}`)
+    if (!decoder) throw new AppError(`unsupported content encoding: ${name}`)
     const source = stream
     // Flushed output is kept, even if the end is damaged.
     const end = () => decoder.flush(() => decoder.end())

@@ -24,6 +24,9 @@ beforeAll(async () => {
     '/file.bin': bytes('application/octet-stream', FILE),
     '/no-type.bin': bytes('', FILE),
     '/text.txt': bytes('text/plain', gzipSync('text'), { 'content-encoding': 'gzip' }),
+    '/no-encoding': bytes(html, PAGE, { 'content-encoding': 'UTF-8' }),
+    '/some.txt': bytes('text/plain', gzipSync('text'), { 'content-encoding': 'aws-chunked, gzip' }),
+    '/old.txt': bytes('text/plain', 'unreadable', { 'content-encoding': 'compress' }),
     '/file.gz': bytes('application/gzip', gzipSync('text'), { 'content-encoding': 'gzip' }),
     '/half': breaksOff(Buffer.from(PAGE).subarray(0, -1), 'identity'),
     '/none.gz': breaksOff(Buffer.alloc(0), 'gzip'),
@@ -58,6 +61,8 @@ describe('the hooks of a row ask for their page once', () => {
     ['/page', 'html/output.html', PAGE],
     ['/no-type', 'html/output.html', PAGE],
     ['/text.txt', 'staticfile/text.txt', 'text'],
+    ['/no-encoding', 'html/output.html', PAGE],
+    ['/some.txt', 'staticfile/some.txt', 'text'],
   ])('%s', async (path, kept, text) => {
     await runRow(WITHOUT_WGET, site.url + path)
     expect(read(kept)).toBe(text)
@@ -78,6 +83,11 @@ describe('the hooks of a row ask for their page once', () => {
     expect(files()).toEqual(['headers/headers.json', `staticfile${path}`])
     expect(site.hits(path)).toBe(1)
   })
+})
+
+it('a body in an encoding that nobody decodes is not kept', async () => {
+  const { staticfile } = await runRow(['headers', 'staticfile'], `${site.url}/old.txt`)
+  expect(staticfile).toBe('failed: unsupported content encoding: compress')
 })
 
 it.each([
