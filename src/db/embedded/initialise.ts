@@ -80,10 +80,10 @@ export async function initialise(
   }
 }
 
-/** Deletes what killed initialisations left in the data directory. The caller holds the start lock. */
+/** Deletes what killed initialisations, also of an upgrade, left in the data directory. The caller holds the start lock. */
 export function removeLeftovers(cluster: Cluster): void {
   for (const name of readdirSync(cluster.dataDir)) {
-    if (name.startsWith('postgres.init-')) removeCluster(join(cluster.dataDir, name))
+    if (/^postgres(?:\.next)?\.init-/.test(name)) removeCluster(join(cluster.dataDir, name))
   }
 }
 

@@ -222,11 +222,22 @@ test('a first start that is killed while it initialises leaves nothing that the 
   killed.kill('SIGKILL')
   await killed.gone
   expect(readdirSync(data)).not.toContain('postgres')
-  mkdirSync(join(data, 'postgres.init-of-old', 'base'), { recursive: true })
+  for (const left of ['postgres.init-of-old', 'postgres.next.init-of-old'])
+    mkdirSync(join(data, left, 'base'), { recursive: true })
   const next = user()
   expect((await next.next()).how).toBe('initialised')
   expect(readdirSync(data).sort()).toEqual(['.postgres-lock', '.postgres-users', 'logs', 'postgres'])
   expect(await next.leave()).toBe(true)
+})
+
+test('a stale postmaster.pid whose pid another user has by now is none of a server, off Linux, too', () => {
+  const source = `
+    const { isAlive } = await import(
+      ${JSON.stringify(new URL('../../../src/db/embedded/postmaster.ts', import.meta.url).href)})
+    Object.defineProperty(process, 'platform', { value: 'darwin' })
+    if (process.getuid() === 0) process.setuid(65534)
+    console.log(isAlive({ pid: 1, status: 'ready' }, '/'))`
+  expect(execFileSync(process.execPath, ['--input-type=module', '-e', source], { encoding: 'utf8' })).toBe('false\n')
 })
 
 test.skipIf(process.platform !== 'linux')(
