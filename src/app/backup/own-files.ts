@@ -41,19 +41,24 @@ export function whyNoRoom(
   return bytes < needed ? `${sizeText(bytes)} free in ${folder}: a backup needs ${sizeText(needed)}` : undefined
 }
 
-/** Removes what a killed attempt left of a file, and of one that the schedule named what never was a backup. */
+/**
+ * Removes what a killed attempt left of a file, and of one that the schedule named what never was a backup. Pids are
+ * given again: ours was that of an earlier process, and a name of the schedule has one attempt, which is over.
+ */
 export async function removeRemains({
   file,
   is_scheduled: isScheduled,
 }: Pick<BackupRow, 'file' | 'is_scheduled'>): Promise<void> {
   const folder = dirname(file)
   if (!existsSync(folder)) return
+  const isOwnName = isScheduled && OWN_NAME.test(basename(file))
+  const isOver = (pid: number) => isOwnName || pid === process.pid || !isThere(pid)
   const part = /^(.*?)(?:\.files)?\.(\d+)\.part$/
   for (const name of readdirSync(folder)) {
     const [, of, pid] = part.exec(name) ?? []
-    if (of === basename(file) && !isThere(Number(pid))) rmSync(join(folder, name), { force: true })
+    if (of === basename(file) && isOver(Number(pid))) rmSync(join(folder, name), { force: true })
   }
-  if (!isScheduled || !OWN_NAME.test(basename(file))) return
+  if (!isOwnName) return
   await removeScratch(file)
   removeBackup(file)
 }
