@@ -80,7 +80,7 @@ export async function initialise(
   }
 }
 
-/** Deletes what killed initialisations, also of an upgrade, left in the data directory. The caller holds the start lock. */
+/** Deletes what killed initialisations, also of upgrades, left in the data dir. The caller holds the start lock. */
 export function removeLeftovers(cluster: Cluster): void {
   for (const name of readdirSync(cluster.dataDir)) {
     if (/^postgres(?:\.next)?\.init-/.test(name)) removeCluster(join(cluster.dataDir, name))
