@@ -54,7 +54,7 @@ const code = (words: string) => (/^[\w./]+$/.test(words) ? `\`${words}\`` : word
 
 function tableOf(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   return [heads, heads.map(() => '---'), ...rows]
-    .map((cells) => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |'))
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`.replaceAll('|  |', '| |'))
     .join('\n')
 }
 

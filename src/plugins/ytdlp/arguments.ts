@@ -7,14 +7,15 @@ const DEFAULT_ARGUMENTS = [
   '--socket-timeout=10',
   '--retries=1',
   '--restrict-filenames',
-  '--trim-filenames=128',
+  '--trim-filenames=160',
   '--write-description',
   '--write-info-json',
   '--write-thumbnail',
   '--write-subs',
   '--write-auto-subs',
   '--playlist-end=100',
-  '--output=%(title)s.%(ext)s',
+  // With number and ID: of two with one title, the second would count as downloaded already.
+  '--output=%(playlist_index&{}-|)s%(title).90s-[%(id).60s].%(ext)s',
 ]
 
 /**

@@ -30,8 +30,10 @@ const ROUTES: Routes = {
   '/style.css': bytes('text/css', '/* https://a.test/licence */'),
   '/packed.bin': bytes('application/octet-stream', Buffer.from('\0\x01 https://a.test/1')),
   '/video.html': `<title>Clip</title><p>words<video src="/clip.mp4"><track src="/s.vtt" srclang="en"></video>`,
+  '/twins.html': `<title>${'Twin '.repeat(40)}</title><video src="/clip.mp4"></video><video src="/clip-2.mp4"></video>`,
   '/player.html': '<title>Player</title><p>words<video></video>',
   '/clip.mp4': bytes('video/mp4', clip),
+  '/clip-2.mp4': bytes('video/mp4', Buffer.concat([clip, clip])),
   '/s.vtt': bytes('text/vtt', 'WEBVTT\n\n00:00.000 --> 00:01.000\nhello\n'),
   '/save/https://a.test/page': (_request, response) => {
     response.writeHead(302, { location: '/web/20230501101112/https://a.test/page' }).end()
@@ -200,6 +202,12 @@ describe.skipIf(YTDLP.missing)(`media ${YTDLP.missing || ''}`, () => {
       expect.arrayContaining(['.info.json', '.mp4']),
     )
     expect(files().join()).toMatch(/\.en\.(?:vtt|srt)/)
+  })
+
+  it('of one title are all saved', async () => {
+    expect(await run('ytdlp', `${own.url}/twins.html`, { PATH: YTDLP.path })).toMatchObject({ status: 'succeeded' })
+    const videos = files().filter((path) => path.endsWith('.mp4'))
+    expect(videos.map((path) => readFileSync(join(snapshot, path)).length)).toEqual([50_024, 100_048])
   })
 
   it('that are too large fail, and a player without media has none', async () => {
