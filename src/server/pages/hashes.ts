@@ -1,4 +1,3 @@
-import { closeSync, fstatSync, readFileSync } from 'node:fs'
 import type { Home } from '../../db/home.ts'
 import type { SnapshotPage } from '../../pages/model/snapshot.ts'
 import { openBelow } from './open-below.ts'
@@ -16,16 +15,19 @@ const MOST_BYTES = 4_000_000
 const SHA256 = /^[0-9a-f]{64}$/
 
 /** The hashes of the files of a page; undefined: there are none, or they cannot be read. */
-export function hashesOf({ dataDir }: Pick<Home, 'dataDir'>, { folder, hashes }: SnapshotPage): Hashes | undefined {
-  const opened = hashes && openBelow(dataDir, folder, hashes)
+export async function hashesOf(
+  { dataDir }: Pick<Home, 'dataDir'>,
+  { folder, hashes }: SnapshotPage,
+): Promise<Hashes | undefined> {
+  const opened = hashes ? await openBelow(dataDir, folder, hashes) : undefined
   if (!opened) return undefined
   try {
-    if (fstatSync(opened.fd).size > MOST_BYTES) return undefined
-    return read(JSON.parse(readFileSync(opened.fd, 'utf8')))
+    if (opened.stats.size > MOST_BYTES) return undefined
+    return read(JSON.parse(await opened.handle.readFile('utf8')))
   } catch {
     return undefined
   } finally {
-    closeSync(opened.fd)
+    await opened.handle.close()
   }
 }
 

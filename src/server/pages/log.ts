@@ -1,10 +1,10 @@
-import { closeSync, fstatSync, readSync } from 'node:fs'
 import { attemptName, HOSTED_LOG } from '../../base/attempt-paths.ts'
 import { legible } from '../../base/clean.ts'
 import { endsIn } from '../../base/row-log.ts'
 import { sizeText } from '../../base/words.ts'
 import { foreign, html } from '../../pages/html.ts'
 import { page } from '../../pages/layout.ts'
+import type { OpenFile } from '../content/open-inside.ts'
 import type { App } from '../visit.ts'
 import type { Web } from '../web.ts'
 import { noRow, oneRow } from './one-row.ts'
@@ -30,7 +30,8 @@ export function routeLog(app: App, web: Web): void {
       attemptName(result.plugin, result.hookName, result.attempt) === hook
     const result = read.snapshot.results.find(isAsked)
     const path = result && Object.entries(result.logs).find(([name]) => name === of)?.[1]
-    const log = path === undefined ? undefined : readLog(web.archive.home.dataDir, read.snapshot.folder, path, hook)
+    const { dataDir } = web.archive.home
+    const log = path === undefined ? undefined : await readLog(dataDir, read.snapshot.folder, path, hook)
     if (!result || log === undefined) return c.html(troublePage('There is no such log', `${hook} ${of}`), 404)
     const { text, size } = log
     const place = served(web, c.get('session'), id)
@@ -59,21 +60,21 @@ interface LogText {
  * The end of a log; undefined: it is none, or no longer exists. Follows no link on the way.
  * @param path relative to the folder, as the page names it
  */
-function readLog(dataDir: string, folder: string, path: string, attempt: string): LogText | undefined {
-  const opened = openBelow(dataDir, folder, path)
+async function readLog(dataDir: string, folder: string, path: string, attempt: string): Promise<LogText | undefined> {
+  const opened = await openBelow(dataDir, folder, path)
   if (opened === undefined) return undefined
   try {
-    if (path !== HOSTED_LOG) return endOf(opened.fd, MOST_BYTES)
-    const text = endsIn(endOf(opened.fd, MOST_BYTES_OF_ALL).text.split('\n')).get(attempt)?.stdout
+    if (path !== HOSTED_LOG) return await endOf(opened, MOST_BYTES)
+    const { text: all } = await endOf(opened, MOST_BYTES_OF_ALL)
+    const text = endsIn(all.split('\n')).get(attempt)?.stdout
     return text === undefined ? undefined : { text: text.slice(-MOST_BYTES), size: Buffer.byteLength(text) }
   } finally {
-    closeSync(opened.fd)
+    await opened.handle.close()
   }
 }
 
-function endOf(fd: number, most: number): LogText {
-  const { size } = fstatSync(fd)
+async function endOf({ handle, stats: { size } }: OpenFile, most: number): Promise<LogText> {
   const bytes = Buffer.alloc(Math.min(size, most))
-  const read = readSync(fd, bytes, 0, bytes.length, size - bytes.length)
-  return { text: bytes.subarray(0, read).toString('utf8'), size }
+  const { bytesRead } = await handle.read(bytes, 0, bytes.length, size - bytes.length)
+  return { text: bytes.subarray(0, bytesRead).toString('utf8'), size }
 }

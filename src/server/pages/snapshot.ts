@@ -50,7 +50,7 @@ export function routeSnapshot(app: App, web: Web): void {
         replay: replayLine(web, c.get('session'), snapshot),
       }),
       timeline: timeline(all, id, copies.length < MOST_COPIES),
-      details: html`${more(read)}${files(snapshot, hashesOf(home, snapshot))}`,
+      details: html`${more(read)}${files(snapshot, await hashesOf(home, snapshot))}`,
     }
     return c.html(snapshotPage(shown, place, around))
   })
