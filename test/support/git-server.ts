@@ -18,7 +18,10 @@ const ENVIRONMENT = {
   ...{ GIT_COMMITTER_EMAIL: 'ada@a.test', GIT_COMMITTER_DATE: '2023-05-01T10:00:00Z' },
 }
 
-/** Makes `tool.git`, with two commits and a tag, `no-head.git`, whose current branch is missing, and `empty.git`. */
+/**
+ * Makes `tool.git`, with two commits and a tag, `no-head.git`, whose current branch is missing, `large.git`, whose
+ * pictures lie in Git LFS, and `empty.git`.
+ */
 export function startGit(): GitServer {
   const root = mkdtempSync(join(tmpdir(), 'git-server-'))
   const work = join(root, 'work')
@@ -35,6 +38,11 @@ export function startGit(): GitServer {
   git('clone', '--quiet', '--bare', work, join(root, 'no-head.git'))
   git('-C', join(root, 'no-head.git'), 'symbolic-ref', 'HEAD', 'refs/heads/master')
   git('init', '--quiet', '--bare', join(root, 'empty.git'))
+  mkdirSync(join(work, 'pictures'))
+  writeFileSync(join(work, 'pictures/.gitattributes'), '*.png filter=lfs diff=lfs merge=lfs -text\n')
+  git('add', 'pictures')
+  git('commit', '--quiet', '-m', 'pictures')
+  git('clone', '--quiet', '--bare', work, join(root, 'large.git'))
   return {
     answer: (request, response) => serve(root, request, response),
     close: () => rmSync(root, { recursive: true }),

@@ -19,6 +19,8 @@ export interface About {
   readonly tags: number
   /** Its history was left out. */
   readonly is_shallow: boolean
+  /** Some of its files lie in Git LFS, which is not asked for them: what is kept has their pointers. */
+  readonly has_lfs: boolean
 }
 
 /** The folder of the clone below the working folder. */
@@ -88,6 +90,7 @@ export class Git {
       branches: count('refs/heads/'),
       tags: count('refs/tags/'),
       is_shallow: (await this.#ask('rev-parse', '--is-shallow-repository')) === 'true',
+      has_lfs: head !== null && (await this.#ask('grep', '-l', 'filter=lfs', 'HEAD', '--', '*.gitattributes')) !== '',
     }
   }
 
@@ -124,7 +127,7 @@ export class Git {
       },
     )
     this.#context.signal.throwIfAborted()
-    if (exit.code !== 0) this.#context.log(exit.log.trim())
+    if (exit.code !== 0 && exit.log !== '') this.#context.log(exit.log.trim())
     if (/File too large/.test(exit.log)) throw tooLarge(this.#limit)
     return exit
   }

@@ -41,7 +41,8 @@ export default defineHook(import.meta, {
       renameSync(join(stage, kept), join(outputDir, kept))
       writeJson(outputDir, 'repository.json', { url: repository.url, file: `git/${kept}`, ...about })
       // It has answered, whatever the page of this URL says to browsers.
-      return succeeded(`git/${kept}`, { http_status: 200, commits: about.commits })
+      const without = about.has_lfs ? ', without its files in Git LFS' : ''
+      return succeeded(`git/${kept}${without}`, { http_status: 200, commits: about.commits })
     } finally {
       rmSync(stage, { recursive: true, force: true })
     }

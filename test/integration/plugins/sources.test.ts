@@ -49,7 +49,9 @@ let git: GitServer
 beforeAll(async () => {
   git = startGit()
   const paths = ['info/refs', 'git-upload-pack', 'HEAD']
-  const served = ['tool', 'no-head', 'empty', 'none'].flatMap((name) => paths.map((path) => `/${name}.git/${path}`))
+  const served = ['tool', 'no-head', 'large', 'empty', 'none'].flatMap((name) =>
+    paths.map((path) => `/${name}.git/${path}`),
+  )
   own = await startSite({ ...ROUTES, ...Object.fromEntries(served.map((path) => [path, git.answer])) })
 })
 afterAll(async () => {
@@ -144,7 +146,13 @@ describe('a repository', () => {
   it('is kept as a bundle with its history', async () => {
     expect(await run('git', `${own.url}/tool.git`)).toMatchObject({ status: 'succeeded', output: 'git/tool.bundle' })
     expect(files()).toEqual(['git/repository.json', 'git/tool.bundle'])
-    expect(json('git/repository.json')).toMatchObject({ branch: 'main', commits: 2, branches: 1, tags: 1 })
+    expect(json('git/repository.json')).toMatchObject({
+      branch: 'main',
+      commits: 2,
+      branches: 1,
+      tags: 1,
+      has_lfs: false,
+    })
     const log = ['clone', '--quiet', join(snapshot, 'git/tool.bundle'), join(snapshot, 'clone')]
     execFileSync('git', log)
     expect(readFileSync(join(snapshot, 'clone/two.txt'), 'utf8')).toBe('two.txt\n')
@@ -156,6 +164,12 @@ describe('a repository', () => {
     const clone = ['clone', '--quiet', '--branch=main', join(snapshot, 'git/no-head.bundle'), join(snapshot, 'clone')]
     execFileSync('git', clone)
     expect(readFileSync(join(snapshot, 'clone/two.txt'), 'utf8')).toBe('two.txt\n')
+  })
+
+  it('whose large files lie elsewhere is kept without them, and says so', async () => {
+    const output = 'git/large.bundle, without its files in Git LFS'
+    expect(await run('git', `${own.url}/large.git`)).toMatchObject({ status: 'succeeded', output })
+    expect(json('git/repository.json')).toMatchObject({ file: 'git/large.bundle', has_lfs: true })
   })
 
   it('without its history is kept as an archive of its files', async () => {
