@@ -39,8 +39,13 @@ export class RealTabs {
     return new RealTabs(folder, browser)
   }
 
+  /** Where the browser can be spoken to. */
+  get endpoint(): string {
+    return this.#browser.relay.endpoint
+  }
+
   async empty(env: Readonly<Record<string, string>> = {}, dress: TabSetup = UNDRESSED): Promise<Tab> {
-    return await Tab.open(this.#browser.relay.endpoint, env, dress)
+    return await Tab.open(this.endpoint, env, dress)
   }
 
   /** Makes a tab and visits a page. */
@@ -63,7 +68,7 @@ export class RealTabs {
 
   /** Makes a tab that shows a file, without any network. */
   async open(file: string): Promise<Tab> {
-    const tab = await Tab.open(this.#browser.relay.endpoint, {}, UNDRESSED)
+    const tab = await Tab.open(this.endpoint, {}, UNDRESSED)
     const cut = { offline: true, latency: 0, downloadThroughput: 0, uploadThroughput: 0 }
     await tab.send('Network.emulateNetworkConditions', cut)
     await visitPage(tab, `file://${file}`, {}, 60_000, false)

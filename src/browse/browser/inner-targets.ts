@@ -13,7 +13,7 @@ type Prepare = (target: InnerTarget) => Promise<void>
 
 /**
  * The targets that a page starts besides its own document, at any depth: each waits until it is prepared. The page's
- * session reports nothing about them.
+ * session reports nothing about them. Shared and service workers belong to the context rather than to the page.
  */
 export class InnerTargets {
   readonly #preparing: Prepare[] = []
@@ -21,9 +21,19 @@ export class InnerTargets {
   readonly #frames = new Map<string, Session>()
   readonly #leaving: ((session: Session) => void)[] = []
 
-  /** @param page its session, which must have received ATTACH */
-  constructor(page: Session) {
+  /**
+   * @param page its session, which must have received ATTACH
+   * @param browser must have received ATTACH_SHARED, and reports the workers of all contexts
+   * @param context the page's own
+   */
+  constructor(page: Session, browser: Session, context: string) {
     this.#attach(page)
+    browser.on('Target.attachedToTarget', ({ sessionId, targetInfo: { type, url, browserContextId } }) => {
+      if (!SHARED.some((filter) => filter.type === type)) return // A tab, to which its client has attached.
+      if (browserContextId === context) this.#begin(browser.session(sessionId), 'worker', url)
+      // Its own client resumes it when it is prepared: whoever does so first does it for all.
+      else browser.send('Target.detachFromTarget', { sessionId }).catch(() => {})
+    })
   }
 
   /** The frames at the moment. */
@@ -51,22 +61,26 @@ export class InnerTargets {
       const session = outer.session(sessionId)
       const kind = type === 'iframe' ? 'frame' : 'worker'
       if (kind === 'frame') this.#frames.set(sessionId, session)
-      this.#attach(session)
-      // The order matters while the target waits. It may end meanwhile.
-      const begun = [
-        session.send('Network.enable', {}),
-        session.send('Target.setAutoAttach', ATTACH),
-        ...this.#preparing.map((prepare) => prepare({ session, kind, url })),
-      ]
-      void Promise.allSettled([...begun, session.send('Runtime.runIfWaitingForDebugger')])
+      this.#begin(session, kind, url)
     })
+  }
+
+  #begin(session: Session, kind: InnerTarget['kind'], url: string): void {
+    this.#attach(session)
+    // The order matters while the target waits. It may end meanwhile.
+    const begun = [
+      session.send('Network.enable', {}),
+      session.send('Target.setAutoAttach', ATTACH),
+      ...this.#preparing.map((prepare) => prepare({ session, kind, url })),
+    ]
+    void Promise.allSettled([...begun, session.send('Runtime.runIfWaitingForDebugger')])
   }
 }
 
+const WAITING = { autoAttach: true, waitForDebuggerOnStart: true, flatten: true }
+const SHARED = [{ type: 'shared_worker' }, { type: 'service_worker' }]
+
 /** The parameters that make a tab attach to these targets (`Target.setAutoAttach`). */
-export const ATTACH = {
-  autoAttach: true,
-  waitForDebuggerOnStart: true,
-  flatten: true,
-  filter: [{ type: 'worker' }, { type: 'iframe' }],
-}
+export const ATTACH = { ...WAITING, filter: [{ type: 'worker' }, { type: 'iframe' }] }
+/** Those that make a browser's session attach to workers that no tab owns. */
+export const ATTACH_SHARED = { ...WAITING, filter: SHARED }

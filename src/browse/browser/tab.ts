@@ -6,7 +6,7 @@ import { AnswerRefused, Cdp, type Session, TabCrashed } from './cdp.ts'
 import { type ConsoleLog, collectConsole } from './console.ts'
 import { dismissDialogs } from './dialogs.ts'
 import { inPage } from './in-page.ts'
-import { ATTACH, InnerTargets } from './inner-targets.ts'
+import { ATTACH, ATTACH_SHARED, InnerTargets } from './inner-targets.ts'
 import { languagesIn } from './languages.ts'
 import { MainDocument } from './main-document.ts'
 import { NetworkActivity } from './network-activity.ts'
@@ -52,7 +52,7 @@ export class Tab {
     )
     dismissDialogs(this.session)
     this.#watch(this.session)
-    this.inner = new InnerTargets(this.session)
+    this.inner = new InnerTargets(this.session, cdp, ids.context)
     this.inner.prepare(async ({ session, kind }) => {
       this.#watch(session)
       if (kind !== 'frame') return
@@ -129,6 +129,7 @@ export class Tab {
       beforeScripts(this.session),
       send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
       send('Target.setAutoAttach', ATTACH),
+      this.#cdp.send('Target.setAutoAttach', ATTACH_SHARED),
       send('Network.setBypassServiceWorker', { bypass: true }),
       send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false }),
       send('Emulation.setUserAgentOverride', visitor),

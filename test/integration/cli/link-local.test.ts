@@ -55,6 +55,8 @@ it.skipIf(lacks)(`nothing of a link-local address is had by any way, but where i
     'browser /asks-literal': { said: shown, heard: 0 },
     'browser /shows-name': { said: inBrowser(named, page), heard: 1 },
     'browser /works': { said: inBrowser(named, page), heard: 1 },
+    'browser /shared': { said: inBrowser(named, page), heard: 1 },
+    'browser /service': { said: inBrowser(named, page), heard: 1 },
     'browser /frames': { said: inBrowser(named, page), heard: 1 },
     'isolated /shows-name': { said: inBrowser(named, page), heard: 1 },
     'isolated /frames': { said: inBrowser(named, page), heard: 1 },
