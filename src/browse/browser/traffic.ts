@@ -10,6 +10,8 @@ import type { Tab } from './tab.ts'
 const LARGEST = 8 * 1024 * 1024
 /** The browser keeps a body until so many bytes of later ones have arrived. */
 const KEPT = 4 * LARGEST
+/** More than the end of an empty body: of a chunked one 5 bytes, of an HTTP/2 stream 9. */
+const EMPTY_END = 16
 
 /** A request that a tab has made. */
 interface Asked {
@@ -72,21 +74,25 @@ async function recordSession(
       resourceType: type?.toLowerCase(),
     }
   }
-  const finished = async (requestId: string, request: Asked): Promise<Exchange | undefined> => {
-    const { event, response, size } = request
+  const finished = async (requestId: string, request: Asked, end: number): Promise<Exchange | undefined> => {
+    const { event, response } = request
     if (!response) return undefined
     const { url, method } = event.request
+    const { least, most, isEmpty } = sizesOf(request, response.response, end)
     // Replay answers range requests from the whole file.
-    if (method === 'GET' && (size > LARGEST || isPart(response.response))) recording.retryLater(bare(url))
-    else if (size > LARGEST) recording.leaveOut(bare(url), 'the browser does not return a body this large')
-    if (size > LARGEST) return undefined
+    if (method === 'GET' && (most > LARGEST || isPart(response.response))) recording.retryLater(bare(url))
+    else if (most > LARGEST) recording.leaveOut(bare(url), 'the browser does not return a body this large')
+    if (most > LARGEST) return undefined
     const bytes = await session.send('Network.getResponseBody', { requestId }).then(
       ({ body, base64Encoded }) => Buffer.from(body, base64Encoded ? 'base64' : 'utf8'),
-      () => (size === 0 ? Buffer.alloc(0) : undefined),
+      () => (isEmpty ? Buffer.alloc(0) : undefined),
     )
-    if (!bytes && method === 'GET') return void recording.retryLater(bare(url))
-    if (!bytes) return void recording.leaveOut(bare(url), 'the browser did not return the body')
-    return exchange(request, whole(response.response, bytes.length), Payload.of(bytes), response.hasExtraInfo)
+    const isWhole = bytes && (isEmpty || bytes.length >= Math.max(least, 1))
+    if (isWhole)
+      return exchange(request, whole(response.response, bytes.length), Payload.of(bytes), response.hasExtraInfo)
+    if (method === 'GET') recording.retryLater(bare(url))
+    else recording.leaveOut(bare(url), 'the browser did not return the body')
+    return undefined
   }
 
   session.on('Network.requestWillBeSentExtraInfo', ({ requestId, headers }) => {
@@ -115,9 +121,9 @@ async function recordSession(
     const request = asked.get(requestId)
     if (request) request.size += dataLength
   })
-  session.on('Network.loadingFinished', ({ requestId }) => {
+  session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
     const request = over(requestId)
-    if (request) recording.add(finished(requestId, request).finally(() => sent.delete(requestId)))
+    if (request) recording.add(finished(requestId, request, encodedDataLength).finally(() => sent.delete(requestId)))
   })
   session.on('Network.loadingFailed', ({ requestId, errorText, type }) => {
     const request = over(requestId)
@@ -148,6 +154,26 @@ function bodyOf({ postDataEntries, postData }: Protocol.Network.Request): Buffer
   return postData === undefined ? undefined : Buffer.from(postData)
 }
 
+/**
+ * The bytes that a body has at least, and may have at most. The browser does not report the pieces of one that becomes
+ * a Blob, and cancels a picture that it cannot show as if it had ended.
+ * @param end the bytes that have come in all, as the browser counts them
+ */
+function sizesOf(
+  { size }: Asked,
+  { headers, encodedDataLength, fromDiskCache }: Protocol.Network.Response,
+  end: number,
+) {
+  const came = end - encodedDataLength
+  const announced = headerOf(headers, 'content-encoding') ? 0 : Number(headerOf(headers, 'content-length')) || 0
+  const least = Math.max(size, announced)
+  const isEmpty = least === 0 && came >= 0 && came < EMPTY_END && !fromDiskCache
+  return { least, most: Math.max(least, came), isEmpty }
+}
+
+const headerOf = (headers: Protocol.Network.Headers, wanted: string): string | undefined =>
+  Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1]
+
 const isPart = (response: Protocol.Network.Response) => response.status === 206 && !coversAll(response)
 
 /** Stores a range that is the whole file as a full response, which replay tools look for. */
@@ -160,7 +186,7 @@ function whole(response: Protocol.Network.Response, size: number): Protocol.Netw
 }
 
 function coversAll({ headers }: Protocol.Network.Response, size?: number): boolean {
-  const range = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-range')?.[1] ?? ''
+  const range = headerOf(headers, 'content-range') ?? ''
   const [, first, last, all] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(range.trim()) ?? []
   return first === '0' && Number(last) + 1 === Number(all) && (size === undefined || size === Number(all))
 }

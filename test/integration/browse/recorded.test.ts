@@ -11,6 +11,9 @@ import { recordsIn } from '../../support/warc-files.ts'
 
 const script = (text: string) => bytes('text/javascript', text)
 
+const TIFF = Buffer.concat([Buffer.from('II*\0'), Buffer.alloc(30_000, 7)])
+const LARGE = Buffer.alloc(9_000_000, 'large ')
+
 describe.skipIf(noPackage)(`the WARC of a page in a browser${noPackage}`, () => {
   let tabs: RealTabs
   let site: Site
@@ -24,6 +27,15 @@ describe.skipIf(noPackage)(`the WARC of a page in a browser${noPackage}`, () => 
         void eventually(() => ['/by-shared', '/by-service'].every(site.hits)).then(() => response.end()),
       '/shared.js': script(`fetch('/by-shared')`),
       '/service.js': script(`oninstall = (event) => event.waitUntil(fetch('/by-service'))`),
+      '/unshown': '<p>unshown<img src="/scan.tiff">',
+      '/scan.tiff': (_request, response) => {
+        response.writeHead(200, { 'content-type': 'image/tiff', 'content-length': TIFF.length })
+        response.write(TIFF.subarray(0, 4000))
+        // The browser stops at the first bytes, and calls that the end.
+        if (site.hits('/scan.tiff') > 1) response.end(TIFF.subarray(4000))
+      },
+      '/saves': `<p>saves<script>fetch('/large').then((it) => it.blob())</script>`,
+      '/large': bytes('application/zip', LARGE),
       '/by-shared': bytes('text/plain', 'shared'),
       '/by-service': bytes('text/plain', 'service'),
     })
@@ -57,5 +69,15 @@ describe.skipIf(noPackage)(`the WARC of a page in a browser${noPackage}`, () => 
     expect(result).toMatchObject({ status: 'succeeded', json: { left_out: 0 } })
     expect(['/by-shared', '/by-service'].map(responses)).toEqual([['200 shared'], ['200 service']])
     expect(['/shared.js', '/service.js'].flatMap(responses)).toHaveLength(2)
+  })
+
+  it.each([
+    ['a picture that the browser does not show', '/unshown', '/scan.tiff', TIFF],
+    ['a large file of which a script makes a Blob', '/saves', '/large', LARGE],
+  ])('has %s as a whole', async (_, page, path, body) => {
+    const { result, of } = await recorded(page)
+    expect(result).toMatchObject({ status: 'succeeded', json: { left_out: 0 } })
+    expect(of('response', path).map((record) => record.body.equals(body))).toEqual([true])
+    expect(site.hits(path)).toBe(2)
   })
 })
