@@ -2,6 +2,7 @@ import type { Protocol } from 'devtools-protocol'
 import type { Headers } from '../warc/http-message.ts'
 import { Payload } from '../warc/payload.ts'
 import type { Recording } from '../warc/recording.ts'
+import { seen } from '../warc/seen.ts'
 import type { Exchange } from '../warc/writer.ts'
 import type { Session } from './cdp.ts'
 import type { Tab } from './tab.ts'
@@ -13,12 +14,14 @@ const KEPT = 4 * LARGEST
 /** More than the end of an empty body: of a chunked one 5 bytes, of an HTTP/2 stream 9. */
 const EMPTY_END = 16
 
+type ReceivedEvent = Protocol.Network.ResponseReceivedEvent
+
 /** A request that a tab has made. */
 interface Asked {
   readonly event: Protocol.Network.RequestWillBeSentEvent
   /** The headers as sent arrive separately, one event for each step of a redirect. */
   readonly step: number
-  response?: Protocol.Network.ResponseReceivedEvent
+  response?: ReceivedEvent
   size: number
 }
 
@@ -53,19 +56,17 @@ async function recordSession(
     asked.delete(requestId)
     return request
   }
-  const exchange = (
-    { event, step }: Asked,
-    response: Protocol.Network.Response,
-    body: Payload,
-    hasExtra: boolean,
-  ): Exchange => {
-    const { request, requestId, wallTime, type } = event
-    const headers = (hasExtra ? sent.get(requestId)?.[step] : undefined) ?? request.headers
+  const sentFor = ({ event: { request, requestId }, step }: Asked, hasExtra: boolean) =>
+    listed((hasExtra ? sent.get(requestId)?.[step] : undefined) ?? request.headers).filter(
+      ([name]) => !secret.has(name.toLowerCase()),
+    )
+  const exchange = (asked: Asked, response: Protocol.Network.Response, body: Payload, hasExtra: boolean): Exchange => {
+    const { request, wallTime, type } = asked.event
     return {
       url: bare(request.url),
       at: new Date(wallTime * 1000),
       method: request.method,
-      requestHeaders: listed(headers).filter(([name]) => !secret.has(name.toLowerCase())),
+      requestHeaders: sentFor(asked, hasExtra),
       requestBody: bodyOf(request),
       ...{ status: response.status, statusText: response.statusText, headers: listed(response.headers), body },
       isDecoded: true,
@@ -74,13 +75,18 @@ async function recordSession(
       resourceType: type?.toLowerCase(),
     }
   }
+  const again = (request: Asked, { response: { status, headers }, hasExtraInfo }: ReceivedEvent) =>
+    recording.retryLater(
+      bare(request.event.request.url),
+      seen(sentFor(request, hasExtraInfo), { status, headers: listed(headers) }),
+    )
   const finished = async (requestId: string, request: Asked, end: number): Promise<Exchange | undefined> => {
     const { event, response } = request
     if (!response) return undefined
     const { url, method } = event.request
     const { least, most, isEmpty } = sizesOf(request, response.response, end)
     // Replay answers range requests from the whole file.
-    if (method === 'GET' && (most > LARGEST || isPart(response.response))) recording.retryLater(bare(url))
+    if (method === 'GET' && (most > LARGEST || isPart(response.response))) again(request, response)
     else if (most > LARGEST) recording.leaveOut(bare(url), 'the browser does not return a body this large')
     if (most > LARGEST) return undefined
     const bytes = await session.send('Network.getResponseBody', { requestId }).then(
@@ -90,7 +96,7 @@ async function recordSession(
     const isWhole = bytes && (isEmpty || bytes.length >= Math.max(least, 1))
     if (isWhole)
       return exchange(request, whole(response.response, bytes.length), Payload.of(bytes), response.hasExtraInfo)
-    if (method === 'GET') recording.retryLater(bare(url))
+    if (method === 'GET') again(request, response)
     else recording.leaveOut(bare(url), 'the browser did not return the body')
     return undefined
   }
@@ -127,11 +133,10 @@ async function recordSession(
   })
   session.on('Network.loadingFailed', ({ requestId, errorText, type }) => {
     const request = over(requestId)
-    sent.delete(requestId)
-    if (!request) return
     // A player stops when it has enough.
-    if (type === 'Media' && request.response) recording.retryLater(bare(request.event.request.url))
-    else recording.leaveOut(bare(request.event.request.url), errorText)
+    if (request?.response && type === 'Media') again(request, request.response)
+    else if (request) recording.leaveOut(bare(request.event.request.url), errorText)
+    sent.delete(requestId)
   })
   recording.loads(() => [...asked.values()].map(({ event }) => bare(event.request.url)))
   session.on('Network.webSocketCreated', ({ url }) => recording.noteSocket(url))

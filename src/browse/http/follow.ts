@@ -8,6 +8,7 @@ import { credentialsFor } from '../persona/credentials-for.ts'
 import { headersFor } from '../persona/headers.ts'
 import type { RequestContext } from '../request-context.ts'
 import { recordingOf } from '../warc/recording-of.ts'
+import { differenceOf, type Seen } from '../warc/seen.ts'
 import { REDIRECTS } from '../warc/whole.ts'
 import type { Answer, Earlier, Hop } from './answer.ts'
 import { ChainCookies, withoutValues } from './cookies.ts'
@@ -29,6 +30,8 @@ export interface FollowOptions {
   readonly encodings?: string
   /** An earlier copy that the server need not send again; used only without a persona's credentials. */
   readonly earlier?: Pick<Earlier, 'finalUrl' | 'conditions'> | undefined
+  /** What the browser has got at `start`: it is requested alike, and what differs is refused. */
+  readonly seen?: Seen | undefined
 }
 
 /**
@@ -38,13 +41,13 @@ export interface FollowOptions {
 export async function follow(
   context: RequestContext,
   start: string,
-  { encodings = ENCODINGS, earlier }: FollowOptions = {},
+  { encodings = ENCODINGS, earlier, seen }: FollowOptions = {},
 ): Promise<Followed> {
   const recording = recordingOf(context)
   const persona = await credentialsFor(context)
   const page = start === context.url ? undefined : httpUrl(context.url, 'not a valid URL')
   const cookies = await ChainCookies.with(persona.cookies, page)
-  const seen = new Set<string>()
+  const visited = new Set<string>()
   const redirects: Hop[] = []
   let hasCredentials = false
   const verifyTls = flag(context.env, 'CHECK_SSL_VALIDITY', true)
@@ -57,21 +60,29 @@ export async function follow(
     ...(language !== undefined && { 'accept-language': language }),
   }
   for (let url = httpUrl(start, 'not a valid URL'); ; ) {
-    const cookie = cookies.header(url)
+    const { cookie = cookies.header(url), ...alike } = redirects.length === 0 ? (seen?.headers ?? {}) : {}
     const secret = { ...headersFor(persona.headers, url), ...(cookie !== '' && { cookie }) }
-    if (seen.has(`${url.href} ${cookie}`))
+    if (visited.has(`${url.href} ${cookie}`))
       throw new AppError(`redirect loop after ${redirects.length} redirects (${url.href})`)
     if (redirects.length > MAX_REDIRECTS) throw new AppError(`more than ${MAX_REDIRECTS} redirects`)
-    seen.add(`${url.href} ${cookie}`)
+    visited.add(`${url.href} ${cookie}`)
 
     hasCredentials ||= Object.keys(secret).length > 0
     const isKnown = url.href === earlier?.finalUrl && !hasCredentials
-    const open = isKnown ? { ...headers, ...earlier?.conditions } : headers
+    const open = { ...headers, ...alike, ...(isKnown && earlier?.conditions) }
     // Without its page, an answer is useless for replay: it must be whole, unless the browser brings it.
-    const onAnswer = (answer: IncomingMessage) =>
-      isKnown && answer.statusCode === 304 ? recording?.retryLater(url.href) : recording?.listen(url.href, open, answer)
+    let difference: string | undefined
+    const onAnswer = (answer: IncomingMessage) => {
+      difference = seen && differenceOf(seen, answer)
+      if (isKnown && answer.statusCode === 304) recording?.retryLater(url.href)
+      else if (difference === undefined) recording?.listen(url.href, open, answer)
+    }
     const sent = { ...open, ...secret }
     const message = await request(url, { headers: sent, signal: context.signal, verifyTls, filter, onAnswer })
+    if (difference !== undefined) {
+      drop(message)
+      throw new AppError(difference)
+    }
     const hop = {
       url: url.href,
       status: message.statusCode ?? 0,

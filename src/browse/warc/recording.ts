@@ -10,6 +10,7 @@ import { asUtf8 } from '../http/request.ts'
 import type { Headers } from './http-message.ts'
 import { Payload } from './payload.ts'
 import { withoutLogins } from './private-exchange.ts'
+import type { Seen } from './seen.ts'
 import { endOf, targetOf, type Whole } from './whole.ts'
 import type { Exchange, WarcWriter } from './writer.ts'
 
@@ -51,7 +52,7 @@ export class Recording {
   readonly #isPrivate: Promise<boolean>
   readonly #leftOut = new Map<string, string>()
   readonly #sockets = new Set<string>()
-  readonly #later = new Set<string>()
+  readonly #later = new Map<string, Seen | undefined>()
   readonly #coming = new Set<Promise<void>>()
   readonly #whole = new Map<string, Whole>()
   readonly #loading: (() => Iterable<string>)[] = []
@@ -73,8 +74,8 @@ export class Recording {
   }
 
   /** URLs to request as a whole at the end: the browser received parts of them, or could not return them. */
-  get later(): string[] {
-    return [...this.#later].filter((url) => !this.#whole.has(url))
+  get later(): (readonly [url: string, seen: Seen | undefined])[] {
+    return [...this.#later].filter(([url]) => !this.#whole.has(url))
   }
 
   /** The bytes that still fit. */
@@ -132,9 +133,9 @@ export class Recording {
     })
   }
 
-  /** Notes a URL to request as a whole at the end. */
-  retryLater(url: string): void {
-    if (/^https?:/.test(url) && this.#later.size < MOST_NOTES) this.#later.add(url)
+  /** Notes a URL to request as a whole at the end. @param seen what the browser got there, if that is known */
+  retryLater(url: string, seen?: Seen): void {
+    if (/^https?:/.test(url) && this.#later.size < MOST_NOTES) this.#later.set(url, seen ?? this.#later.get(url))
   }
 
   /** Notes that a URL is not in the file. */

@@ -10,6 +10,7 @@ import { isRequested } from '../../browse/http/page-request.ts'
 import { fetchPage, record as recordingOf } from '../../browse/index.ts'
 import { Visit } from '../../browse/visit.ts'
 import { type Made, type Recording, WARC } from '../../browse/warc/recording.ts'
+import type { Seen } from '../../browse/warc/seen.ts'
 import type { HookContext, HookResult } from '../../hooks/contract.ts'
 import { defineHook, failed, lacking, noResults, succeeded } from '../base/hook.ts'
 import {
@@ -90,18 +91,17 @@ async function readPage(context: HookContext, { left }: Recording): Promise<void
 /** Requests as a whole what the browser got in parts, while there is time: the recording listens. */
 async function requestAgain(context: HookContext, recording: Recording): Promise<void> {
   const { env, signal, visit, outputDir } = context
-  const readWhole = async (url: string) => {
-    const { message } = await follow({ url: context.url, env, signal, visit, outputDir }, url, {
-      encodings: 'identity',
-    })
+  const readWhole = async (url: string, seen: Seen | undefined) => {
+    const options = { encodings: 'identity', seen }
+    const { message } = await follow({ url: context.url, env, signal, visit, outputDir }, url, options)
     let { left } = recording
     for await (const piece of message) {
       left -= (piece as Buffer).length
       if (left < 0) break
     }
   }
-  for (const url of recording.later)
-    await readWhole(url).catch((error: unknown) => recording.leaveOut(url, messageOf(error)))
+  for (const [url, seen] of recording.later)
+    await readWhole(url, seen).catch((error: unknown) => recording.leaveOut(url, messageOf(error)))
 }
 
 /** What other plugins have made of the page, under browsertrix's names for it: the best of each kind. */

@@ -6,13 +6,15 @@ import warc from '../../../src/plugins/warc/on_Snapshot__80_warc.ts'
 import { noPackage } from '../../support/packaged-browser.ts'
 import { eventually } from '../../support/program.ts'
 import { RealTabs } from '../../support/real-tabs.ts'
-import { bytes, type Site, startSite } from '../../support/site.ts'
+import { bytes, type Route, type Site, startSite } from '../../support/site.ts'
 import { recordsIn } from '../../support/warc-files.ts'
 
 const script = (text: string) => bytes('text/javascript', text)
 
+const VISITOR = 'visitor=somebody'
 const TIFF = Buffer.concat([Buffer.from('II*\0'), Buffer.alloc(30_000, 7)])
 const LARGE = Buffer.alloc(9_000_000, 'large ')
+const LARGE_FILE = bytes('application/zip', LARGE) as Exclude<Route, string>
 
 describe.skipIf(noPackage)(`the WARC of a page in a browser${noPackage}`, () => {
   let tabs: RealTabs
@@ -35,7 +37,26 @@ describe.skipIf(noPackage)(`the WARC of a page in a browser${noPackage}`, () => 
         if (site.hits('/scan.tiff') > 1) response.end(TIFF.subarray(4000))
       },
       '/saves': `<p>saves<script>fetch('/large').then((it) => it.blob())</script>`,
-      '/large': bytes('application/zip', LARGE),
+      '/large': LARGE_FILE,
+      '/guarded': (_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/html', 'set-cookie': `${VISITOR}; HttpOnly` })
+        response.end(`<p>guarded<script>
+          for (const path of ['/for-visitors', '/once', '/moves']) fetch(path).then((it) => it.blob())</script>`)
+      },
+      '/for-visitors': (request, response) => {
+        const { cookie, referer, accept } = request.headers
+        const isVisitor = cookie === VISITOR && referer === `${site.url}/guarded` && accept === '*/*'
+        if (isVisitor) LARGE_FILE(request, response)
+        else response.writeHead(403).end('go away')
+      },
+      '/once': (request, response) => {
+        if (site.hits('/once') === 1) LARGE_FILE(request, response)
+        else response.writeHead(403).end('go away')
+      },
+      '/moves': (request, response) => {
+        if (site.hits('/moves') === 1) LARGE_FILE(request, response)
+        else response.writeHead(302, { location: '/login' }).end()
+      },
       '/by-shared': bytes('text/plain', 'shared'),
       '/by-service': bytes('text/plain', 'service'),
     })
@@ -79,5 +100,16 @@ describe.skipIf(noPackage)(`the WARC of a page in a browser${noPackage}`, () => 
     expect(result).toMatchObject({ status: 'succeeded', json: { left_out: 0 } })
     expect(of('response', path).map((record) => record.body.equals(body))).toEqual([true])
     expect(site.hits(path)).toBe(2)
+  })
+
+  it('asks again as the browser did, and leaves out what then is something else', async () => {
+    const { result, log, of } = await recorded('/guarded')
+    expect(result).toMatchObject({ status: 'succeeded', json: { left_out: 2 } })
+    const paths = ['/for-visitors', '/once', '/moves', '/login']
+    expect(paths.map((path) => of('response', path).map(({ status }) => status))).toEqual([[200], [], [], []])
+    expect(of('response', '/for-visitors')[0]!.body.equals(LARGE)).toBe(true)
+    expect(of('request', '/for-visitors').map(({ head }) => /cookie|somebody/i.test(head))).toEqual([false])
+    for (const why of ['once (HTTP 403 when it was requested again)', 'moves (HTTP 302 when it was requested again)'])
+      expect(log).toContain(`not in the file: ${site.url}/${why}`)
   })
 })
