@@ -109,6 +109,7 @@ async function recordSession(
     const before = asked.get(requestId)
     if (before && redirectResponse && refusal(redirectResponse) === undefined)
       recording.add(
+        bare(redirectResponse.url),
         Promise.resolve(exchange(before, redirectResponse, Payload.of(Buffer.alloc(0)), redirectHasExtraInfo)),
       )
     const step = (before?.step ?? 0) + (before && redirectHasExtraInfo ? 1 : 0)
@@ -129,7 +130,9 @@ async function recordSession(
   })
   session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
     const request = over(requestId)
-    if (request) recording.add(finished(requestId, request, encodedDataLength).finally(() => sent.delete(requestId)))
+    if (!request) return
+    const exchange = finished(requestId, request, encodedDataLength).finally(() => sent.delete(requestId))
+    recording.add(bare(request.event.request.url), exchange)
   })
   session.on('Network.loadingFailed', ({ requestId, errorText, type }) => {
     const request = over(requestId)

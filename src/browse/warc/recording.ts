@@ -22,7 +22,6 @@ const MAX_SIZE = 750 * 1024 * 1024
 /** A page that never stops requesting must not fill the memory with notes. */
 const MOST_NOTES = 1_000
 
-/** How long the browser may take to return what it has loaded. */
 const LATE_MS = 10_000
 
 /** A URL, and why its content is not in the file. */
@@ -53,7 +52,7 @@ export class Recording {
   readonly #leftOut = new Map<string, string>()
   readonly #sockets = new Set<string>()
   readonly #later = new Map<string, Seen | undefined>()
-  readonly #coming = new Set<Promise<void>>()
+  readonly #coming = new Map<Promise<void>, string>()
   readonly #whole = new Map<string, Whole>()
   readonly #loading: (() => Iterable<string>)[] = []
   /** Answers to our own requests: those in progress, as far as they have come, and those that broke off. */
@@ -88,8 +87,8 @@ export class Recording {
     return endOf(url, this.#whole)
   }
 
-  /** Adds an exchange that is still in progress; it may yield nothing. */
-  add(exchange: Promise<Exchange | undefined>): void {
+  /** Adds an exchange for this URL that is still in progress; it may yield nothing. */
+  add(url: string, exchange: Promise<Exchange | undefined>): void {
     if (this.#isOver) return
     const coming = exchange
       .then(
@@ -101,7 +100,7 @@ export class Recording {
         },
       )
       .finally(() => this.#coming.delete(coming))
-    this.#coming.add(coming)
+    this.#coming.set(coming, url)
   }
 
   /** Listens to an answer to our own request, while a caller reads it. */
@@ -156,12 +155,14 @@ export class Recording {
   /**
    * Writes the rest, and puts the file and its index in their places. Throws the file system's error.
    * @param page the page, and when it was archived
+   * @param lateMs how long the browser may take to return what it has loaded
    * @returns undefined, and leaves nothing, when nothing was received
    */
-  async finish(page: string, made: readonly Made[]): Promise<Recorded | undefined> {
+  async finish(page: string, made: readonly Made[], lateMs = LATE_MS): Promise<Recorded | undefined> {
     for (const urls of this.#loading) for (const url of urls()) this.leaveOut(url, 'it did not finish')
     // A browser that hangs must not hold up the rest.
-    await Promise.race([Promise.all(this.#coming), sleep(LATE_MS, undefined, { ref: false })])
+    await Promise.race([Promise.all(this.#coming.keys()), sleep(lateMs, undefined, { ref: false })])
+    for (const url of this.#coming.values()) this.leaveOut(url, 'the browser did not return the body in time')
     for (const received of this.#takeOpen()) this.#ended(received())
     for (const exchange of this.#broken) {
       if (this.#hasPage(exchange.url)) exchange.body.drop()
@@ -172,6 +173,7 @@ export class Recording {
         this.#put(exchange)
       }
     }
+    for (const [url] of this.later) this.leaveOut(url, 'there was no time to request it again')
     this.#isOver = true
     await this.#queue
     if (this.#trouble !== undefined) throw this.#trouble

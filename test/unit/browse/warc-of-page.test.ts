@@ -60,7 +60,7 @@ describe('the WARC and the WACZ of', () => {
     const common = { at: new Date(), requestHeaders: [], status: 200, statusText: 'OK', headers: [], isDecoded: false }
     for (const method of methods) {
       const body = Payload.of(Buffer.from(method === 'HEAD' ? '' : method))
-      recording.add(Promise.resolve({ ...common, url: DEAD, method, body }))
+      recording.add(DEAD, Promise.resolve({ ...common, url: DEAD, method, body }))
     }
     const { status, json } = await run('warc', DEAD, {}, undefined, visit)
     expect(status).toBe(expected)

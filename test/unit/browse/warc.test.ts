@@ -152,6 +152,25 @@ describe('a WARC', () => {
     expect(all.map(({ url }) => new URL(url).pathname)).toEqual(['/same', '/large', '/endless'])
   })
 
+  it('says what it lacks because it came too late, or not at all', async () => {
+    const visit = new Visit(['warc'])
+    visit.recordInto = join(folder, 'warc')
+    const recording = recordingOf({ visit, env: {} })!
+    recording.add(`${site.url}/same`, Promise.withResolvers<undefined>().promise)
+    recording.retryLater(`${site.url}/large`)
+    const context = { env: {}, visit, signal: AbortSignal.timeout(20_000), url: `${site.url}/` }
+    await readBody(await fetchPage(context, `${site.url}/`), { bytes: 1e9, name: 'X' }, context.signal)
+    const recorded = await recording.finish(`${site.url}/`, [], 1)
+    await visit.close()
+    expect(recorded).toEqual({
+      responses: 1,
+      leftOut: [
+        { url: `${site.url}/same`, why: 'the browser did not return the body in time' },
+        { url: `${site.url}/large`, why: 'there was no time to request it again' },
+      ],
+    })
+  })
+
   it('of a page that did not come whole is no success', async () => {
     expect(await record(['/broken'])).toMatchObject({ status: 'failed', json: { served: 'warc/data.warc.gz' } })
     const context = { env: {}, signal: AbortSignal.timeout(20_000), emit() {}, log() {} }
