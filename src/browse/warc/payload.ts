@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { closeSync, createReadStream, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, createReadStream, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
 
 /** Larger bodies go to a file. */
 const MEMORY_BYTES = 1024 * 1024
@@ -36,15 +37,21 @@ export class Payload {
     return this.#digest
   }
 
+  /** Throws the file system's error. */
   add(piece: Buffer): void {
     this.#hash.update(piece)
     this.#pieces.push(piece)
     this.#size += piece.length
     if (this.#size <= MEMORY_BYTES) return
-    this.#file ??= openSync(this.#path, 'w', 0o600)
+    this.#file ??= this.#open()
     for (const bytes of this.#pieces)
       for (let done = 0; done < bytes.length; ) done += writeSync(this.#file, bytes, done)
     this.#pieces = []
+  }
+
+  #open(): number {
+    mkdirSync(dirname(this.#path), { recursive: true })
+    return openSync(this.#path, 'w', 0o600)
   }
 
   /** Yields its bytes; can be read repeatedly. */

@@ -107,7 +107,7 @@ export class Recording {
   listen(url: string, requestHeaders: Readonly<Record<string, string>>, answer: IncomingMessage): void {
     if (this.#isOver) return
     const at = new Date()
-    const body = this.#payload()
+    const body = new Payload(join(this.#folder, `.body-${this.#payloads++}`))
     const ip = answer.socket.remoteAddress
     const { httpVersion, statusCode: status = 0, statusMessage: statusText = '', rawHeaders } = answer
     let isTooLarge = false
@@ -115,7 +115,14 @@ export class Recording {
     const push = answer.push.bind(answer)
     answer.push = (piece: Buffer | null, encoding?: BufferEncoding) => {
       isTooLarge ||= piece !== null && body.size + piece.length > this.left
-      if (piece && !isTooLarge && this.#open.has(received)) body.add(piece)
+      try {
+        if (piece && !isTooLarge && this.#open.has(received)) body.add(piece)
+      } catch (error) {
+        // Nobody would catch it here: whoever reads the answer goes on, and the recording fails at its end.
+        this.#trouble ??= error
+        this.#open.delete(received)
+        body.drop()
+      }
       return push(piece, encoding)
     }
     const received = (): Exchange => ({
@@ -216,11 +223,6 @@ export class Recording {
 
   get #limitText(): string {
     return `${sizeText(this.#limit.bytes)} (${this.#limit.name}, for the page)`
-  }
-
-  #payload(): Payload {
-    mkdirSync(this.#folder, { recursive: true })
-    return new Payload(join(this.#folder, `.body-${this.#payloads++}`))
   }
 
   #put(exchange: Exchange): void {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -169,6 +169,21 @@ describe('a WARC', () => {
         { url: `${site.url}/large`, why: 'there was no time to request it again' },
       ],
     })
+  })
+
+  it('that cannot be written fails, and not what reads the page meanwhile', async () => {
+    const visit = new Visit(['warc'])
+    writeFileSync(join(folder, 'file'), '')
+    visit.recordInto = join(folder, 'file', 'warc')
+    const context = { env: {}, visit, signal: AbortSignal.timeout(20_000), url: `${site.url}/large` }
+    const { bytes: read } = await readBody(
+      await fetchPage(context, context.url),
+      { bytes: 1e9, name: 'X' },
+      context.signal,
+    )
+    expect(read.equals(LARGE)).toBe(true)
+    await expect(recordingOf(context)!.finish(context.url, [])).rejects.toThrow('ENOTDIR')
+    await visit.close()
   })
 
   it('of a page that did not come whole is no success', async () => {
