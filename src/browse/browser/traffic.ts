@@ -5,14 +5,13 @@ import type { Recording } from '../warc/recording.ts'
 import { seen } from '../warc/seen.ts'
 import type { Exchange } from '../warc/writer.ts'
 import type { Session } from './cdp.ts'
+import { isBodiless, isPart, sizesOf, whole } from './received-body.ts'
 import type { Tab } from './tab.ts'
 
 /** A larger body is requested again at the end, and streamed to disk: the browser would return it in one piece. */
 const LARGEST = 8 * 1024 * 1024
 /** The browser keeps a body until so many bytes of later ones have arrived. */
 const KEPT = 4 * LARGEST
-/** More than the end of an empty body: of a chunked one 5 bytes, of an HTTP/2 stream 9. */
-const EMPTY_END = 16
 
 type ReceivedEvent = Protocol.Network.ResponseReceivedEvent
 
@@ -60,13 +59,13 @@ async function recordSession(
     listed((hasExtra ? sent.get(requestId)?.[step] : undefined) ?? request.headers).filter(
       ([name]) => !secret.has(name.toLowerCase()),
     )
-  const exchange = (asked: Asked, response: Protocol.Network.Response, body: Payload, hasExtra: boolean): Exchange => {
-    const { request, wallTime, type } = asked.event
+  const exchange = (from: Asked, response: Protocol.Network.Response, body: Payload, hasExtra: boolean): Exchange => {
+    const { request, wallTime, type } = from.event
     return {
       url: bare(request.url),
       at: new Date(wallTime * 1000),
       method: request.method,
-      requestHeaders: sentFor(asked, hasExtra),
+      requestHeaders: sentFor(from, hasExtra),
       requestBody: bodyOf(request),
       ...{ status: response.status, statusText: response.statusText, headers: listed(response.headers), body },
       isDecoded: true,
@@ -80,11 +79,14 @@ async function recordSession(
       bare(request.event.request.url),
       seen(sentFor(request, hasExtraInfo), { status, headers: listed(headers) }),
     )
+  const bodiless = (request: Asked, { response, hasExtraInfo }: Pick<ReceivedEvent, 'response' | 'hasExtraInfo'>) =>
+    exchange(request, response, Payload.of(Buffer.alloc(0)), hasExtraInfo)
   const finished = async (requestId: string, request: Asked, end: number): Promise<Exchange | undefined> => {
     const { event, response } = request
     if (!response) return undefined
     const { url, method } = event.request
-    const { least, most, isEmpty } = sizesOf(request, response.response, end)
+    if (isBodiless(method, response.response)) return bodiless(request, response)
+    const { least, most, isEmpty } = sizesOf(request.size, response.response, end)
     // Replay answers range requests from the whole file.
     if (method === 'GET' && (most > LARGEST || isPart(response.response))) again(request, response)
     else if (most > LARGEST) recording.leaveOut(bare(url), 'the browser does not return a body this large')
@@ -110,7 +112,7 @@ async function recordSession(
     if (before && redirectResponse && refusal(redirectResponse) === undefined)
       recording.add(
         bare(redirectResponse.url),
-        Promise.resolve(exchange(before, redirectResponse, Payload.of(Buffer.alloc(0)), redirectHasExtraInfo)),
+        Promise.resolve(bodiless(before, { response: redirectResponse, hasExtraInfo: redirectHasExtraInfo })),
       )
     const step = (before?.step ?? 0) + (before && redirectHasExtraInfo ? 1 : 0)
     if (/^https?:/.test(event.request.url)) asked.set(requestId, { event, step, size: 0 })
@@ -131,14 +133,20 @@ async function recordSession(
   session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
     const request = over(requestId)
     if (!request) return
-    const exchange = finished(requestId, request, encodedDataLength).finally(() => sent.delete(requestId))
-    recording.add(bare(request.event.request.url), exchange)
+    const coming = finished(requestId, request, encodedDataLength).finally(() => sent.delete(requestId))
+    recording.add(bare(request.event.request.url), coming)
   })
   session.on('Network.loadingFailed', ({ requestId, errorText, type }) => {
     const request = over(requestId)
+    if (!request) return void sent.delete(requestId)
+    const { response } = request
+    const { url, method } = request.event.request
+    // Scripts seldom read what has no body.
+    if (response && isBodiless(method, response.response))
+      recording.add(bare(url), Promise.resolve(bodiless(request, response)))
     // A player stops when it has enough.
-    if (request?.response && type === 'Media') again(request, request.response)
-    else if (request) recording.leaveOut(bare(request.event.request.url), errorText)
+    else if (response && type === 'Media') again(request, response)
+    else recording.leaveOut(bare(url), errorText)
     sent.delete(requestId)
   })
   recording.loads(() => [...asked.values()].map(({ event }) => bare(event.request.url)))
@@ -160,41 +168,4 @@ function bodyOf({ postDataEntries, postData }: Protocol.Network.Request): Buffer
   const pieces = postDataEntries?.flatMap(({ bytes }) => (bytes === undefined ? [] : [Buffer.from(bytes, 'base64')]))
   if (pieces && pieces.length > 0) return Buffer.concat(pieces)
   return postData === undefined ? undefined : Buffer.from(postData)
-}
-
-/**
- * The bytes that a body has at least, and may have at most. The browser does not report the pieces of one that becomes
- * a Blob, and cancels a picture that it cannot show as if it had ended.
- * @param end the bytes that have come in all, as the browser counts them
- */
-function sizesOf(
-  { size }: Asked,
-  { headers, encodedDataLength, fromDiskCache }: Protocol.Network.Response,
-  end: number,
-) {
-  const came = end - encodedDataLength
-  const announced = headerOf(headers, 'content-encoding') ? 0 : Number(headerOf(headers, 'content-length')) || 0
-  const least = Math.max(size, announced)
-  const isEmpty = least === 0 && came >= 0 && came < EMPTY_END && !fromDiskCache
-  return { least, most: Math.max(least, came), isEmpty }
-}
-
-const headerOf = (headers: Protocol.Network.Headers, wanted: string): string | undefined =>
-  Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1]
-
-const isPart = (response: Protocol.Network.Response) => response.status === 206 && !coversAll(response)
-
-/** Stores a range that is the whole file as a full response, which replay tools look for. */
-function whole(response: Protocol.Network.Response, size: number): Protocol.Network.Response {
-  if (response.status !== 206 || !coversAll(response, size)) return response
-  const headers = Object.entries(response.headers).map(([name, value]) =>
-    name.toLowerCase() === 'content-range' ? [`x-orig-${name.toLowerCase()}`, value] : [name, value],
-  )
-  return { ...response, status: 200, statusText: 'OK', headers: Object.fromEntries(headers) }
-}
-
-function coversAll({ headers }: Protocol.Network.Response, size?: number): boolean {
-  const range = headerOf(headers, 'content-range') ?? ''
-  const [, first, last, all] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(range.trim()) ?? []
-  return first === '0' && Number(last) + 1 === Number(all) && (size === undefined || size === Number(all))
 }

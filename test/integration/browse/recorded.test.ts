@@ -57,6 +57,11 @@ describe.skipIf(noPackage)(`the WARC of a page in a browser${noPackage}`, () => 
         if (site.hits('/moves') === 1) LARGE_FILE(request, response)
         else response.writeHead(302, { location: '/login' }).end()
       },
+      '/pings': `<p>pings<script>
+        fetch('/head', { method: 'HEAD' }); fetch('/none'); fetch('/empty')</script>`,
+      '/head': (_request, response) => response.writeHead(200, { 'content-length': 500 }).end(),
+      '/none': (_request, response) => response.writeHead(204).end(),
+      '/empty': (_request, response) => response.writeHead(200, { 'content-length': 0 }).end(),
       '/by-shared': bytes('text/plain', 'shared'),
       '/by-service': bytes('text/plain', 'service'),
     })
@@ -111,5 +116,17 @@ describe.skipIf(noPackage)(`the WARC of a page in a browser${noPackage}`, () => 
     expect(of('request', '/for-visitors').map(({ head }) => /cookie|somebody/i.test(head))).toEqual([false])
     for (const why of ['once (HTTP 403 when it was requested again)', 'moves (HTTP 302 when it was requested again)'])
       expect(log).toContain(`not in the file: ${site.url}/${why}`)
+  })
+
+  it('has answers without a body, which scripts do not read', async () => {
+    const { result, of } = await recorded('/pings')
+    expect(result).toMatchObject({ status: 'succeeded', json: { left_out: 0 } })
+    const [head, none, empty] = ['/head', '/none', '/empty'].map((path) => of('response', path))
+    expect([head, none, empty].map((all) => all!.map(({ status, body }) => [status, body.length]))).toEqual([
+      [[200, 0]],
+      [[204, 0]],
+      [[200, 0]],
+    ])
+    expect(head![0]!.http.get('x-orig-content-length')).toBe('500')
   })
 })
