@@ -11,6 +11,10 @@ const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
 export const isBodiless = (method: string, { status, headers }: Response): boolean =>
   method === 'HEAD' || BODILESS.has(status) || headerOf(headers, 'content-length') === '0'
 
+/** Whether the browser redirects by itself, for example to https: no server was asked. */
+export const isInvented = ({ headers }: Response): boolean =>
+  headerOf(headers, 'non-authoritative-reason') !== undefined
+
 /**
  * The bytes that a body has at least, and may have at most. The browser does not report the pieces of one that becomes
  * a Blob, and cancels a picture that it cannot show as if it had ended.

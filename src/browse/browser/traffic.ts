@@ -5,7 +5,7 @@ import type { Recording } from '../warc/recording.ts'
 import { seen } from '../warc/seen.ts'
 import type { Exchange } from '../warc/writer.ts'
 import type { Session } from './cdp.ts'
-import { isBodiless, isPart, sizesOf, whole } from './received-body.ts'
+import { isBodiless, isInvented, isPart, sizesOf, whole } from './received-body.ts'
 import type { Tab } from './tab.ts'
 
 /** A larger body is requested again at the end, and streamed to disk: the browser would return it in one piece. */
@@ -109,7 +109,7 @@ async function recordSession(
   session.on('Network.requestWillBeSent', (event) => {
     const { requestId, redirectResponse, redirectHasExtraInfo } = event
     const before = asked.get(requestId)
-    if (before && redirectResponse && refusal(redirectResponse) === undefined)
+    if (before && redirectResponse && refusal(redirectResponse) === undefined && !isInvented(redirectResponse))
       recording.add(
         bare(redirectResponse.url),
         Promise.resolve(bodiless(before, { response: redirectResponse, hasExtraInfo: redirectHasExtraInfo })),
