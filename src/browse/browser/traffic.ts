@@ -165,7 +165,8 @@ function listed(headers: Protocol.Network.Headers): Headers {
 }
 
 function bodyOf({ postDataEntries, postData }: Protocol.Network.Request): Buffer | undefined {
-  const pieces = postDataEntries?.flatMap(({ bytes }) => (bytes === undefined ? [] : [Buffer.from(bytes, 'base64')]))
+  if (postDataEntries?.some(({ bytes }) => bytes === undefined)) return undefined // A part of it is no body.
+  const pieces = postDataEntries?.map(({ bytes = '' }) => Buffer.from(bytes, 'base64'))
   if (pieces && pieces.length > 0) return Buffer.concat(pieces)
   return postData === undefined ? undefined : Buffer.from(postData)
 }

@@ -14,12 +14,16 @@ export interface StoredBody {
   readonly isDecoded: boolean
 }
 
-/** The head of a request, with its empty line. */
-export function requestHead(method: string, url: string, headers: Headers): string {
+/**
+ * The head of a request, with its empty line.
+ * @param size of the stored body: the browser does not tell those that have a file or Blob in them
+ */
+export function requestHead(method: string, url: string, headers: Headers, size = 0): string {
   const { pathname, search, host } = new URL(url)
   // Pseudo-headers of HTTP/2, which begin with a colon, are in the first line here.
   const rest = headers.filter(([name]) => !name.startsWith(':') && name.toLowerCase() !== 'host')
-  return head(`${method} ${pathname}${search} HTTP/1.1`, [['Host', host], ...rest])
+  const kept = rest.map(([name, value]) => [hasOtherLength(name, value, size) ? renamed(name) : name, value] as const)
+  return head(`${method} ${pathname}${search} HTTP/1.1`, [['Host', host], ...kept])
 }
 
 /**
@@ -32,8 +36,8 @@ export function responseHead(status: number, text: string, headers: Headers, bod
     const isUntrue =
       plain === 'transfer-encoding' ||
       (plain === 'content-encoding' && body.isDecoded) ||
-      (plain === 'content-length' && value.trim() !== String(body.size))
-    return [isUntrue ? `${ORIGINAL}${plain}` : name, value] as const
+      hasOtherLength(name, value, body.size)
+    return [isUntrue ? renamed(name) : name, value] as const
   })
   const hasLength = kept.some(([name]) => name.toLowerCase() === 'content-length')
   return head(
@@ -41,6 +45,11 @@ export function responseHead(status: number, text: string, headers: Headers, bod
     hasLength ? kept : [...kept, ['Content-Length', String(body.size)]],
   )
 }
+
+const hasOtherLength = (name: string, value: string, size: number) =>
+  name.toLowerCase() === 'content-length' && value.trim() !== String(size)
+
+const renamed = (name: string) => `${ORIGINAL}${name.toLowerCase()}`
 
 function head(first: string, headers: Headers): string {
   const lines = headers

@@ -119,7 +119,7 @@ export class WarcWriter {
         'WARC-Concurrent-To': id,
         'Content-Type': 'application/http; msgtype=request',
       },
-      requestHead(method, url, exchange.requestHeaders),
+      requestHead(method, url, exchange.requestHeaders, exchange.requestBody?.length),
       exchange.requestBody && Payload.of(exchange.requestBody),
     )
   }

@@ -62,6 +62,10 @@ describe.skipIf(noPackage)(`the WARC of a page in a browser${noPackage}`, () => 
       '/head': (_request, response) => response.writeHead(200, { 'content-length': 500 }).end(),
       '/none': (_request, response) => response.writeHead(204).end(),
       '/empty': (_request, response) => response.writeHead(200, { 'content-length': 0 }).end(),
+      '/sends': `<p>sends<script type="module">
+        for (const body of ['words', new Blob(['blob'])]) await (await fetch('/sent', { method: 'POST', body })).text()
+        </script>`,
+      '/sent': (request, response) => void request.resume().on('end', () => response.end('received')),
       '/by-shared': bytes('text/plain', 'shared'),
       '/by-service': bytes('text/plain', 'service'),
     })
@@ -128,5 +132,20 @@ describe.skipIf(noPackage)(`the WARC of a page in a browser${noPackage}`, () => 
       [[200, 0]],
     ])
     expect(head![0]!.http.get('x-orig-content-length')).toBe('500')
+  })
+
+  it('has the length of a body that was sent only where it has that body', async () => {
+    const { result, of } = await recorded('/sends')
+    expect(result).toMatchObject({ status: 'succeeded', json: { left_out: 0 } })
+    const sent = of('request', '/sent').filter(({ head }) => head.startsWith('POST'))
+    const told = sent.map(({ http, body }) => [
+      http.get('content-length'),
+      http.get('x-orig-content-length'),
+      body.toString(),
+    ])
+    expect(told).toEqual([
+      ['5', undefined, 'words'],
+      [undefined, '4', ''],
+    ])
   })
 })
