@@ -55,9 +55,9 @@ export const hardPages: Routes = {
   '/cyrillic': bytes('text/html; charset=windows-1251', windows1251(`<title>x</title><p>${RUSSIAN}</p>`)),
   '/moves': page(
     'moves',
-    '<p>first</p><script>fetch("/hangs"); setTimeout(() => { location = "/second" }, 300)</script>',
+    '<p>first</p><script>fetch("/hangs"); setTimeout(() => { location = "/de/second" }, 300)</script>',
   ),
-  '/second': page('second', '<p>second</p>'),
+  '/de/second': page('second', '<p>second</p><a href="third">third</a>'),
   '/leads-nowhere': page('leads', '<p>first</p><script>location = "http://127.0.0.1:1/"</script>'),
   '/restless': page(
     'restless',

@@ -168,6 +168,7 @@ describe.skipIf(noPackage)(`a browser without any set-up${noPackage}`, () => {
     expect(payloads, 'to the browser and to us').toHaveLength(2)
     expect(new Set(payloads).size, 'bytes of both').toBe(1)
     expect(pages['/moves']!.text('dom/output.html')).toContain('<p>second</p>')
+    expect(pages['/moves']!.text('parse_html_urls/urls.jsonl')).toContain(`"${site.url}/de/third"`)
     expect(pages['/leads-nowhere']!.results).toMatchObject({
       chrome: 'failed: the browser refuses the port of 127.0.0.1:1',
       screenshot: 'skipped: needs chrome, which failed',
