@@ -63,8 +63,8 @@ export async function heartbeat(
 }
 
 /**
- * Heartbeats that are from the future, since the clock was set back, would count as fresh until it has caught up: they
- * are of now, so that whoever does not go on writing them falls silent as always.
+ * Sets heartbeats that lie in the future to now. Since the clock was set back, they would count as fresh until it has
+ * caught up; this way whoever does not go on writing them falls silent as always.
  */
 export async function settleHeartbeats(db: Database): Promise<void> {
   await sql`

@@ -29,6 +29,8 @@ const PATIENCE_MS = 2_000
 const HORIZON_MS = 60_000
 /** While all places of a host are taken, a page asks again after this time. */
 const ASKED_EVERY_MS = 250
+/** The longest HOST_DELAY. */
+const LONGEST_DELAY_MS = 3_600_000
 /** The longest that a host may ask us to stay away. */
 const LONGEST_BLOCK_MS = 86_400_000
 
@@ -40,7 +42,7 @@ const LONGEST_BLOCK_MS = 86_400_000
 export async function takeTurn(db: Database, page: Applicant, { atOnce, delayMs }: HostLimits): Promise<Turn> {
   return await transact(db, async (tx) => {
     const step = Math.max(delayMs, ASKED_EVERY_MS)
-    const row = await lockHost(tx, page.host, HORIZON_MS + step)
+    const row = await lockHost(tx, page.host)
     const now = row.now.getTime()
     const blocked = row.blocked_until?.getTime() ?? 0
     const next = Math.max(now, row.next_at.getTime(), blocked)
@@ -82,8 +84,8 @@ interface HostRow {
 }
 
 /** Times that are further ahead than any is set were set by a clock that was set back since. */
-async function lockHost(tx: Database, host: string, furthestMs: number): Promise<HostRow> {
-  const furthest = after(furthestMs)
+async function lockHost(tx: Database, host: string): Promise<HostRow> {
+  const furthest = after(HORIZON_MS + LONGEST_DELAY_MS)
   const { rows } = await sql<HostRow & { is_new: boolean }>`
     insert into host (host) values (${host})
     on conflict (host) do update set

@@ -208,7 +208,7 @@ const PATIENCE_MS = (UNSEEN_SECONDS + 5) * 1000
 const LOOK_MS = 500
 
 /** The first schema that knows nodes. */
-const WITH_NODES = 46
+export const WITH_NODES = 46
 const NODE = sql`(select jsonb_build_object('id', n.id, 'name', n.name) from node n where n.id = p.data_dir_id)`
 
 /**

@@ -120,8 +120,8 @@ export async function inheritNode({ db, embedded, dataDirId }: Home, isCopy = fa
 
 /**
  * Marks the other nodes lost that have not reported for so long: their open pages are anybody's from then on. Those of
- * a node that drains are so already. One whose report is from the future, since the clock was set back, has reported
- * now.
+ * a node that drains are so already. A report from the future, since the clock was set back, is set
+ * to now.
  * @returns their names
  */
 export async function loseSilentNodes(
@@ -215,7 +215,7 @@ export async function hasOtherNodes({ db, dataDirId }: Pick<Home, 'db' | 'dataDi
   return rows.length > 0
 }
 
-/** Whether other nodes use this database, and ours never has. */
+/** Whether other nodes use this database, and ours is not known there. */
 export async function isOfOthers({ db, dataDirId }: Pick<Home, 'db' | 'dataDirId'>): Promise<boolean> {
   const { rows } = await sql`
     select from node where state <> 'lost' and not exists (select from node where id = ${dataDirId}) limit 1`.execute(

@@ -34,8 +34,8 @@ export async function heldPages({ db }: Home, snapshots: RawBuilder<unknown>): P
 }
 
 /**
- * Waits for the end of hooks that were running for something when it was taken from its owner. Throws AppError when
- * some still run after half a minute.
+ * Waits for the end of hooks that were running for something when it was taken from its owner, and until workers have
+ * left its pages. Throws AppError when some are still there after half a minute.
  * @param processes condition on `process p`: the processes concerned
  * @param snapshots condition on `snapshot s`: the snapshots whose running hooks are concerned, too
  * @param held the pages that were in work before: their workers remove the work trees when they have noticed

@@ -4,7 +4,7 @@ import { ID_FILE } from '../base/data-dir-id.ts'
 import { AppError, EXIT, UsageError } from '../base/errors.ts'
 import { FileLock } from '../base/file-lock.ts'
 import { duration, shellWord } from '../base/words.ts'
-import { BEAT_MS } from '../db/heartbeats.ts'
+import { BEAT_MS, settleHeartbeats, UNSEEN_SECONDS } from '../db/heartbeats.ts'
 import type { Home } from '../db/home.ts'
 import { machineById } from '../db/machines.ts'
 import type { LiveRow } from '../db/processes.ts'
@@ -26,6 +26,10 @@ export async function refuseClone(home: Home, signal: AbortSignal): Promise<void
     const leader = await healthyOrchestrator(home)
     if (!leader || (leader.heartbeat_age_s ?? 0) > SILENT_SECONDS) return
     if ((await presenceOf(home, leader)) !== 'unseen' || (await isLocked(home))) return
+    if ((leader.heartbeat_age_s ?? 0) < -UNSEEN_SECONDS) {
+      await settleHeartbeats(home.db)
+      continue
+    }
     if (first?.id !== leader.id) first = leader
     if (first.heartbeat_at! < leader.heartbeat_at!) throw await clone(home, leader)
     await sleep(LOOK_MS, signal)

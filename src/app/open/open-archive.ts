@@ -140,13 +140,13 @@ export async function openArchive(
         : openDatabase(server.url, { ...connection, embedded: server.kind === 'embedded' })
     db = open
     const home = await door.connect(server, async () => {
+      if (server.kind === 'external') await refuseOthersDatabase(configured, { db: open, dataDir, dataDirId: id })
       const makeWay = handoffGraceMs === undefined ? leavingAlone : takingOver(dataDir, handoffGraceMs)
       const changed = { url: server.url, dataDir }
       const applied = await migrate(open, server.url, migrating(configured, changed, makeWay, call))
       if (applied.includes('init')) {
         if (server.kind === 'external') tell({ event: 'database made' })
       } else if (applied.length > 0) tell({ event: 'schema changed', applied })
-      if (server.kind === 'external') await refuseOthersDatabase(configured, { db: open, dataDir, dataDirId: id })
       const { id: machineId } = await currentMachine(open)
       const opened = {
         db: open,

@@ -135,7 +135,8 @@ export async function installService(configured: Configured, which: WhichService
   if (isTold) {
     await systemctl(which, 'daemon-reload')
     await systemctl(which, 'enable', ...names)
-    await systemctl(which, isChanged ? 'restart' : 'start', ...names)
+    // The runner first: the database then stops after it, and starts before it.
+    await systemctl(which, isChanged ? 'restart' : 'start', ...names.toReversed())
   }
   return { written, removed, isTold, isRoots: !which.isUsers && statSync(configured.dataDir).uid === 0 }
 }

@@ -166,7 +166,7 @@ function mayNot(
   if (isUsers) return anywhere
   // Root keeps its copies of PostgreSQL in a folder that is known everywhere.
   const state = user === undefined ? 'archivebox-ts' : name
-  // By the minus a folder may be missing.
+  // The minus: it may be missing.
   const writable = [...places, ...(backups === undefined ? [] : [`-${backups}`]), '/tmp', '/var/tmp']
   return [
     ['User', user === undefined ? undefined : unitText(user)],

@@ -95,10 +95,10 @@ describe('service install', () => {
     }
     const [database, runner] = ['archivebox-db.service', 'archivebox.service']
     const start = ['--user daemon-reload', `--user enable ${database} ${runner}`]
-    expect(await install()).toEqual([...start, `--user restart ${database} ${runner}`])
-    expect(await install()).toEqual([...start, `--user start ${database} ${runner}`])
+    expect(await install()).toEqual([...start, `--user restart ${runner} ${database}`])
+    expect(await install()).toEqual([...start, `--user start ${runner} ${database}`])
     writeFileSync(join(dataDir, 'archivebox.toml'), 'STOP_SECONDS = 8\n')
-    expect(await install()).toEqual([...start, `--user restart ${database} ${runner}`])
+    expect(await install()).toEqual([...start, `--user restart ${runner} ${database}`])
     writeFileSync(join(dataDir, 'archivebox.toml'), 'DATABASE_URL = "postgres://127.0.0.1/x"\n')
     expect(await install()).toEqual([
       `--user disable --now ${database}`,
