@@ -4,6 +4,8 @@ import { parse as parseAll } from 'csv-parse/sync'
 import { unmarked } from '../base/formula-mark.ts'
 import type { Found } from './entry.ts'
 import { columnNames, entryOf } from './fields.ts'
+import { isWebUrl } from './scheme.ts'
+import { urlsInLine } from './text.ts'
 import { withHead } from './with-head.ts'
 
 const BATCH = 500
@@ -71,6 +73,8 @@ class Rows {
   readonly found: Found[] = []
   readonly #options: typeof OPTIONS & { readonly delimiter: string }
   #names: readonly string[] | undefined
+  /** The column of the URLs, if nothing names it: a row that has none there is text. */
+  #urlAt: number | undefined
 
   constructor(options: typeof OPTIONS & { readonly delimiter: string }) {
     this.#options = options
@@ -110,8 +114,14 @@ class Rows {
     if (!this.#names) {
       this.#names = columnNames(record)
       if (this.#names) return
-      const urlAt = record.findIndex((field) => /^https?:/i.test(field))
+      const urlAt = record.findIndex(isWebUrl)
       this.#names = record.map((_, at) => (at === urlAt ? 'url' : at === urlAt + 1 ? 'title' : ''))
+      this.#urlAt = urlAt
+    }
+    if (this.#urlAt !== undefined && !isWebUrl(record[this.#urlAt] ?? '')) {
+      const text = record.join(this.#options.delimiter)
+      if (!text.startsWith('#')) this.found.push(...urlsInLine(text).map((url) => ({ url, line })))
+      return
     }
     const fields = Object.fromEntries(this.#names.map((name, at) => [name, unmarked(record[at] ?? '')]))
     this.found.push(entryOf(fields, line))

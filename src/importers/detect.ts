@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync'
 import { delimiterOf } from './csv.ts'
 import { columnNames, isUrlName } from './fields.ts'
 import type { TextFormat } from './formats.ts'
-import { withScheme } from './scheme.ts'
+import { isWebUrl } from './scheme.ts'
 
 const SQLITE = 'SQLite format 3\0'
 /** A record of ours, or of ArchiveBox. */
@@ -52,13 +52,11 @@ function isTable(lines: readonly string[]): boolean {
 /** Whether all have URLs in the same column, below its name or before a title of several words. */
 function areRows([first = [], ...others]: string[][]): boolean {
   const names = columnNames(first)
-  const at = names ? names.indexOf('url') : first.findIndex(isUrl)
+  const at = names ? names.indexOf('url') : first.findIndex(isWebUrl)
   const hasTitle = (row: string[]) => row.slice(at + 1).some((field) => /^(?!https?:)\S+\s+\S/i.test(field))
-  if (others.length === 0 || !others.every((row) => isUrl(row[at] ?? ''))) return false
+  if (others.length === 0 || !others.every((row) => isWebUrl(row[at] ?? ''))) return false
   return names !== undefined || hasTitle(first) || others.some(hasTitle)
 }
-
-const isUrl = (field: string) => /^https?:\S+$/i.test(withScheme(field))
 
 /** Whether each line is a complete object. One of the first two may be broken; a single one must name its type. */
 function isJsonLines(head: string): boolean {

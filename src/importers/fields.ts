@@ -64,9 +64,14 @@ export const isUrlName = (name: string) => URL_NAMES.includes(plain(name))
 export function columnNames(row: readonly string[]): readonly string[] | undefined {
   if (row.some((field) => /^https?:/i.test(field))) return undefined
   if (row.some(isUrlName)) return row
-  const at = row.findIndex((name) => /^[a-z]+url$/.test(plain(name)))
+  const names = row.map(plain).map((name) => (/^[a-z]+url$/.test(name) ? name : undefined))
+  const ofPage = names.findIndex((name) => name !== undefined && !BESIDE_PAGE.test(name))
+  const at = ofPage < 0 ? names.findIndex((name) => name !== undefined) : ofPage
   return at < 0 ? undefined : row.with(at, 'url')
 }
+
+/** URLs of what belongs to a page. */
+const BESIDE_PAGE = /^(?:image|img|photo|picture|cover|preview|thumb|icon|favicon|avatar|logo|feed|rss|api|author|user)/
 
 /** The tags that a folder's name stands for: itself, unless it means nothing. */
 export function tagsOfFolder(name: string): string[] {

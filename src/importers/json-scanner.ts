@@ -190,8 +190,16 @@ export class JsonScanner {
     const entry = this.#entry
     if (!entry || entry.doubt || this.#line === entry.line || indent > entry.indent) return
     const doubt = { at: this.#at - 1, line: this.#line, lineBegin: this.#lineBegin }
-    if (this.#isIndented) this.#break(UNCLOSED)
+    if (this.#isIndented || this.#isMisplaced()) this.#break(UNCLOSED)
     else this.#entry = { ...entry, doubt }
+  }
+
+  /** Whether no valid document has an object here: in an object, but not behind a colon. */
+  #isMisplaced(): boolean {
+    if (this.#frames.at(-1)?.isList !== false) return false
+    let at = this.#at - 2
+    while (at >= 0 && this.#text[at]! <= ' ') at -= 1
+    return at >= 0 && this.#text[at] !== ':'
   }
 
   #openList(): void {
@@ -221,18 +229,23 @@ export class JsonScanner {
     if (owner) this.#entry = { ...owner, begin: this.#at - 1 }
     const entry = this.#entry
     if (!entry || this.#frames.length > entry.depth) return
+    const isHolder = entry.head !== ''
+    if (isHolder && this.#frames.length === 0) {
+      this.#entry = undefined // The document itself, with what is in it.
+      return
+    }
     const text = entry.head + this.#text.slice(entry.begin, this.#at)
     try {
       const fields = JSON.parse(text) as Fields
       this.#entry = undefined
-      this.#visitor.value(fields, entry.line, this.#frames.at(-1)?.above, entry.head !== '')
+      this.#visitor.value(fields, entry.line, this.#frames.at(-1)?.above, isHolder)
     } catch (error) {
       if (entry.doubt) {
         this.#break(UNCLOSED)
         return
       }
       this.#entry = undefined
-      const position = entry.head === '' ? Number(/position (\d+)/.exec(String(error))?.[1] ?? 0) : 0
+      const position = !isHolder ? Number(/position (\d+)/.exec(String(error))?.[1] ?? 0) : 0
       this.#visitor.broken('broken JSON', entry.line + (text.slice(0, position).match(/\n/g)?.length ?? 0))
     }
   }

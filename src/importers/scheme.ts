@@ -17,3 +17,6 @@ export function withScheme(text: string): string {
   if (!lacksScheme(trimmed)) return trimmed
   return `${PLAIN_HOST.test(trimmed) ? 'http' : 'https'}://${trimmed}`
 }
+
+/** Whether a text is a URL of the web and nothing else; its scheme may be missing. */
+export const isWebUrl = (text: string): boolean => /^https?:\S+$/i.test(withScheme(text))

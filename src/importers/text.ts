@@ -32,17 +32,23 @@ function urlsInProse(line: string): string[] {
   return urls.map((url) => withScheme(url.replace(AFTER_URL, '')))
 }
 
-/** The URLs in a text without blanks. A bracket that closes none of theirs ends them: `[a](https://a.example),[b](...`. */
+/**
+ * The URLs in a text without blanks. A bracket that closes none of theirs ends them, `[a](https://a.example),[b](...`,
+ * unless they go on behind it.
+ */
 function urlsInRun(run: string): string[] {
   const urls: string[] = []
   const open: string[] = []
   let begin: number | undefined
-  for (const { 0: token, index } of run.matchAll(IN_RUN)) {
+  const tokens = [...run.matchAll(IN_RUN)]
+  const lastUrl = tokens.findLast(([token]) => token.length > 1)?.index ?? 0
+  for (const { 0: token, index } of tokens) {
     const close = CLOSED_BY.get(token)
     if (token.length > 1) begin ??= index
     else if (begin === undefined) continue
     else if (close !== undefined) open.push(close)
     else if (open.at(-1) === token) open.pop()
+    else if (index >= lastUrl && /[\p{L}\p{N}/_~%=&-]{2}/u.test(around(run, index))) continue
     else {
       urls.push(run.slice(begin, index))
       begin = undefined
@@ -51,6 +57,9 @@ function urlsInRun(run: string): string[] {
   }
   return urls
 }
+
+/** The characters on both sides of a place in a text. */
+const around = (text: string, at: number) => text.slice(Math.max(0, at - 1), at) + text.slice(at + 1, at + 2)
 
 /**
  * The URLs of a line: a word by itself, several words that are all URLs, or, in prose, those with a scheme. A line

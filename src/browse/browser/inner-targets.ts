@@ -30,9 +30,14 @@ export class InnerTargets {
     this.#attach(page)
     browser.on('Target.attachedToTarget', ({ sessionId, targetInfo: { type, url, browserContextId } }) => {
       if (!SHARED.some((filter) => filter.type === type)) return // A tab, to which its client has attached.
-      if (browserContextId === context) this.#begin(browser.session(sessionId), 'worker', url)
-      // Its own client resumes it when it is prepared: whoever does so first does it for all.
-      else browser.send('Target.detachFromTarget', { sessionId }).catch(() => {})
+      const session = browser.session(sessionId)
+      if (browserContextId === context) return this.#begin(session, 'worker', url)
+      // Its own client resumes it when it is prepared: whoever does so first does it for all. One may not know how to.
+      const resume = async () => {
+        await session.send('Runtime.runIfWaitingForDebugger').catch(() => {})
+        await browser.send('Target.detachFromTarget', { sessionId }).catch(() => {})
+      }
+      setTimeout(() => void resume(), OTHERS_MS).unref()
     })
   }
 
@@ -76,6 +81,9 @@ export class InnerTargets {
     void Promise.allSettled([...begun, session.send('Runtime.runIfWaitingForDebugger')])
   }
 }
+
+/** How long another client has to prepare its worker. */
+const OTHERS_MS = 10_000
 
 const WAITING = { autoAttach: true, waitForDebuggerOnStart: true, flatten: true }
 const SHARED = [{ type: 'shared_worker' }, { type: 'service_worker' }]

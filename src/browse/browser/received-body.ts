@@ -9,11 +9,13 @@ const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** Whether an answer has no body, by what it says. */
 export const isBodiless = (method: string, { status, headers }: Response): boolean =>
-  method === 'HEAD' || BODILESS.has(status) || headerOf(headers, 'content-length') === '0'
+  method === 'HEAD' ||
+  BODILESS.has(status) ||
+  (headerOf(headers, 'content-length') === '0' && headerOf(headers, 'transfer-encoding') === undefined)
 
 /** Whether the browser redirects by itself, for example to https: no server was asked. */
-export const isInvented = ({ headers }: Response): boolean =>
-  headerOf(headers, 'non-authoritative-reason') !== undefined
+export const isInvented = ({ headers, remoteIPAddress }: Response): boolean =>
+  !remoteIPAddress && headerOf(headers, 'non-authoritative-reason') !== undefined
 
 /**
  * The bytes that a body has at least, and may have at most. The browser does not report the pieces of one that becomes

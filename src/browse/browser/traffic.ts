@@ -55,10 +55,10 @@ async function recordSession(
     asked.delete(requestId)
     return request
   }
-  const sentFor = ({ event: { request, requestId }, step }: Asked, hasExtra: boolean) =>
-    listed((hasExtra ? sent.get(requestId)?.[step] : undefined) ?? request.headers).filter(
-      ([name]) => !secret.has(name.toLowerCase()),
-    )
+  const allSent = ({ event: { requestId }, step }: Asked, hasExtra: boolean) =>
+    hasExtra ? sent.get(requestId)?.[step] : undefined
+  const sentFor = (from: Asked, hasExtra: boolean) =>
+    listed(allSent(from, hasExtra) ?? from.event.request.headers).filter(([name]) => !secret.has(name.toLowerCase()))
   const exchange = (from: Asked, response: Protocol.Network.Response, body: Payload, hasExtra: boolean): Exchange => {
     const { request, wallTime, type } = from.event
     return {
@@ -77,7 +77,10 @@ async function recordSession(
   const again = (request: Asked, { response: { status, headers }, hasExtraInfo }: ReceivedEvent) =>
     recording.retryLater(
       bare(request.event.request.url),
-      seen(sentFor(request, hasExtraInfo), { status, headers: listed(headers) }),
+      seen(sentFor(request, hasExtraInfo), allSent(request, hasExtraInfo) !== undefined, {
+        status,
+        headers: listed(headers),
+      }),
     )
   const bodiless = (request: Asked, { response, hasExtraInfo }: Pick<ReceivedEvent, 'response' | 'hasExtraInfo'>) =>
     exchange(request, response, Payload.of(Buffer.alloc(0)), hasExtraInfo)
@@ -109,7 +112,9 @@ async function recordSession(
   session.on('Network.requestWillBeSent', (event) => {
     const { requestId, redirectResponse, redirectHasExtraInfo } = event
     const before = asked.get(requestId)
-    if (before && redirectResponse && refusal(redirectResponse) === undefined && !isInvented(redirectResponse))
+    if (before && redirectResponse && isInvented(redirectResponse))
+      recording.leads(bare(redirectResponse.url), bare(event.request.url))
+    else if (before && redirectResponse && refusal(redirectResponse) === undefined)
       recording.add(
         bare(redirectResponse.url),
         Promise.resolve(bodiless(before, { response: redirectResponse, hasExtraInfo: redirectHasExtraInfo })),

@@ -87,6 +87,11 @@ export class Recording {
     return endOf(url, this.#whole)
   }
 
+  /** Notes that a URL leads to another one without an answer of its own. */
+  leads(url: string, target: string): void {
+    if (!this.#whole.has(url)) this.#whole.set(url, { bytes: 0, leadsTo: target })
+  }
+
   /** Adds an exchange for this URL that is still in progress; it may yield nothing. */
   add(url: string, exchange: Promise<Exchange | undefined>): void {
     if (this.#isOver) return

@@ -13,13 +13,23 @@ export interface Seen {
   readonly mime: string
 }
 
-export function seen(sent: Headers, { status, headers }: { readonly status: number; readonly headers: Headers }): Seen {
+/** @param areAll whether these are all headers that it sent: without a cookie among them, none is to be sent */
+export function seen(
+  sent: Headers,
+  areAll: boolean,
+  { status, headers }: { readonly status: number; readonly headers: Headers },
+): Seen {
   const decisive = DECISIVE.flatMap((name) => {
     const value = headerIn(sent, name)
     // Of other characters the browser does not tell how it has encoded them.
     return value !== undefined && /^[ -~]*$/.test(value) ? [[name, value] as const] : []
   })
-  return { headers: Object.fromEntries(decisive), status, mime: mimeIn(headerIn(headers, 'content-type')) }
+  const none = areAll && headerIn(sent, 'cookie') === undefined ? { cookie: '' } : {}
+  return {
+    headers: { ...none, ...Object.fromEntries(decisive) },
+    status,
+    mime: mimeIn(headerIn(headers, 'content-type')),
+  }
 }
 
 /** Why an answer is not what the browser got: no access, an error, or a page that says so. */

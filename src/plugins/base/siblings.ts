@@ -74,7 +74,7 @@ function staticFileIn(folder: string): string | undefined {
   try {
     const all = readdirSync(join(folder, 'staticfile'))
     const names = all.filter((name) => !name.startsWith('.') && !name.endsWith('.log'))
-    return names.find(isWholeFile) ?? names[0]
+    return names.find(isWholeFile) ?? names.find((name) => name.startsWith(TRUNCATED_FILE)) ?? names[0]
   } catch {
     return undefined
   }
@@ -110,7 +110,8 @@ export function pageUrl(context: Place & Pick<HookContext, 'url'>): string {
 
 /** The same of the page in the browser, which its scripts may have led elsewhere. */
 export function shownUrl(context: Place & Pick<HookContext, 'url'>): string {
-  return httpUrl(siblingRecord(context, 'chrome/navigation.json')['final_url']) ?? pageUrl(context)
+  const { final_url: ours, finalUrl: upstreams } = siblingRecord(context, 'chrome/navigation.json')
+  return httpUrl(ours ?? upstreams) ?? pageUrl(context)
 }
 
 /** An object that another plugin wrote as JSON; an empty one when missing or unreadable. */

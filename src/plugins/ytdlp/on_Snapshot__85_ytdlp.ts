@@ -20,7 +20,7 @@ import { mainFile, outcomeOf } from './outcome.ts'
 
 const DEFAULT_MAX_SIZE = 750 * 1024 * 1024
 /** Files that are not whole yet: downloads, metadata, and what ffmpeg makes. */
-const UNFINISHED = /^\.|\.(?:part|ytdl|tmp)$|\.part-Frag\d+|\.temp(?:\.\w+)?$/
+const UNFINISHED = /\.(?:part|ytdl|tmp)$|\.part-Frag\d+|\.temp(?:\.\w+)?$/
 /** Its working folder, which is complete when yt-dlp is done. */
 const STAGE = '.partial'
 
@@ -54,6 +54,9 @@ export default defineHook(import.meta, {
       context.log(exit.log.trim())
       const late: unknown = context.signal.reason
       if (!(late instanceof TimedOut)) context.signal.throwIfAborted()
+      // A title may begin with dots, which would hide its files.
+      for (const file of readdirSync(stage).filter((name) => /^\.+[^.]/.test(name)))
+        renameSync(join(stage, file), join(stage, file.replace(/^\.+/, '')))
       const files = readdirSync(stage).filter((file) => !UNFINISHED.test(file))
       for (const file of files) if (file.endsWith('.info.json')) withoutSecrets(join(stage, file))
       const main = mainFile(stage, files)

@@ -13,7 +13,11 @@ async function recordedOf(events: readonly (readonly [name: string, event: objec
   const session = { on: (name: string, hear: Hear) => listeners.set(name, hear), send: async () => ({ body: '' }) }
   const tab = { session, filter: AddressFilter.from({}), inner: { prepare() {} } } as unknown as Tab
   const added: Promise<Exchange | undefined>[] = []
-  const recording = { add: (_url: string, exchange: Promise<Exchange>) => added.push(exchange), loads() {} }
+  const recording = {
+    add: (_url: string, exchange: Promise<Exchange>) => added.push(exchange),
+    leads: (from: string, to: string) => added.push(Promise.resolve({ status: 0, url: `${from} > ${to}` } as Exchange)),
+    loads() {},
+  }
   await recordTraffic(tab, recording as unknown as Recording, new Set())
   for (const [name, event] of events) listeners.get(`Network.${name}`)!(event)
   return (await Promise.all(added)).map((exchange) => `${exchange?.status} ${exchange?.url}`)
@@ -21,7 +25,11 @@ async function recordedOf(events: readonly (readonly [name: string, event: objec
 
 it.each([
   ['that a server sends', {}, ['307 http://example.com/', '200 https://example.com/']],
-  ['that the browser makes up', { 'Non-Authoritative-Reason': 'HSTS' }, ['200 https://example.com/']],
+  [
+    'that the browser makes up',
+    { 'Non-Authoritative-Reason': 'HSTS' },
+    ['0 http://example.com/ > https://example.com/', '200 https://example.com/'],
+  ],
 ])('a redirect %s is recorded as what it is', async (_, more, expected) => {
   const [from, to] = ['http://example.com/', 'https://example.com/']
   const asked = (url: string) => ({ requestId: '1', wallTime: 0, request: { url, method: 'GET', headers: {} } })

@@ -22,6 +22,7 @@ describe('text', () => {
     ['localhost:8000/x 10.0.0.1, foo.org', ['http://localhost:8000/x', 'http://10.0.0.1', 'https://foo.org']],
     ['"https://a.example/x",', ['https://a.example/x']],
     ['see (https://b.example/y_(z)), and www.c.example.', ['https://b.example/y_(z)', 'https://www.c.example']],
+    ['see https://a.example/foo)bar/baz now', ['https://a.example/foo)bar/baz']],
     ['[a](https://md.example/a)', ['https://md.example/a']],
     ['[https://a.example/x](https://a.example/x)', ['https://a.example/x', 'https://a.example/x']],
     ['[![B](https://i.example/x.svg)](https://b.example/x)', ['https://i.example/x.svg', 'https://b.example/x']],
@@ -190,7 +191,41 @@ describe('broken JSON', () => {
   })
 })
 
+describe('a document of JSON', () => {
+  it.each(['{"bookmarks":[', '['])('of which one entry lacks its end loses that one: %s', async (begin) => {
+    const rest = ['b', 'c', 'd'].map((name) => ` {"url":"https://${name}/","data":[]}`).join(',\n')
+    const found = await entriesIn(`${begin}\n {"url":"https://a/",\n${rest}\n]${begin === '[' ? '' : '}'}`, 'json')
+    expect(found.filter((each) => 'broken' in each)).toHaveLength(1)
+    expect(found.flatMap((each) => ('url' in each ? each.url : []))).toEqual(['https://b/', 'https://c/', 'https://d/'])
+  })
+
+  it('that holds the entries is none itself, nor broken', async () => {
+    for (const head of ['"link":"https://blog/",', '"user": None,'])
+      expect((await entriesIn(`{${head}"items":[{"url":"https://a/"}]}`, 'json')).map(row)).toEqual([
+        { url: 'https://a/' },
+      ])
+  })
+})
+
 describe('CSV', () => {
+  it('without names may have lines that are no rows', async () => {
+    const rows = Array.from({ length: 11 }, (_, n) => `https://${n}.example/\tSome title`)
+    const list = [...rows, 'see https://z.example/ too', '# comment', 'y.example https://x.example/'].join('\n')
+    expect((await urls(list)).slice(-4)).toEqual([
+      'https://10.example/',
+      ...['z', 'y', 'x'].map((name) => expect.stringMatching(`^https://${name}\\.example/?$`)),
+    ])
+    const first = 'a.example,First title\nhttps://b.example/,Second title here\n'
+    expect((await entriesIn(first)).map(row)).toEqual([
+      { url: 'https://a.example', title: 'First title' },
+      { url: 'https://b.example/', title: 'Second title here' },
+    ])
+  })
+
+  it('has the URLs of pages in the column that is of pages', async () => {
+    expect(await urls('image_url,page_url\nhttps://i.example/,https://p.example/\n')).toEqual(['https://p.example/'])
+  })
+
   it('may have lines in a field, other separators, and no names', async () => {
     const semicolons = 'Title;URL\n"two\nlines; one field";https://a.example/\nlast;https://b.example/\n'
     expect(await entriesIn(semicolons)).toMatchObject([
