@@ -140,7 +140,7 @@ describe.concurrent('crawl delete', () => {
     for (const { pid } of [...workers(), { pid: runner.pid }]) process.kill(pid, 'SIGCONT')
     expect(code, stderr).toBe(1)
     expect(stderr).toMatch(
-      new RegExp(`^error: crawl ${crawl} is still being worked on \\(pid [\\d?]+\\): it is paused now\n`),
+      new RegExp(`^error: crawl ${crawl} is still being worked on \\(pid [\\d?, ]+\\): it is paused now\n`),
     )
     expect(await home.query('select status from crawl')).toEqual([{ status: 'paused' }])
     runner.signal('SIGTERM')
