@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { findIds } from '../app/ids.ts'
 import { UsageError } from '../base/errors.ts'
@@ -77,6 +77,8 @@ function wholeFrom1(text: string): number {
 
 function placeForFile(path: string): string {
   const file = resolve(path)
+  if (path === '' || (existsSync(file) && statSync(file).isDirectory()))
+    throw new UsageError(`--liveness-file takes the path of a file, not "${path}"`, 'for example: /tmp/alive')
   try {
     accessSync(dirname(file), constants.W_OK | constants.X_OK)
   } catch {
@@ -85,7 +87,5 @@ function placeForFile(path: string): string {
       'create the folder first, or choose another one',
     )
   }
-  if (path === '' || statSync(file, { throwIfNoEntry: false })?.isDirectory())
-    throw new UsageError(`--liveness-file takes the path of a file, not "${path}"`, 'for example: /tmp/alive')
   return file
 }
