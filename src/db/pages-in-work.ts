@@ -26,13 +26,31 @@ export interface PageInWork {
   readonly hooks: readonly HookInWork[]
 }
 
+const CLAIMED = sql`claimed as materialized (select * from snapshot where claimed_by is not null)`
+
+/** A page and the worker that has it. */
+export interface HeldPage {
+  readonly claimed_by: string
+  readonly output_dir: string
+}
+
+/**
+ * The pages that workers have. Of a new one nothing else may be written yet.
+ * @param which condition on `claimed s`
+ */
+export async function heldPages(db: Database, which: RawBuilder<unknown>): Promise<HeldPage[]> {
+  const query = sql<HeldPage>`with ${CLAIMED} select s.claimed_by, s.output_dir from claimed s where ${which}`
+  const { rows } = await byIndex(db, (tx) => query.execute(tx))
+  return rows
+}
+
 /** The claimed pages of one crawl or of all, the first begun first. There are as many as lanes of workers. */
 export async function pagesInWork(db: Database, crawlId?: string): Promise<PageInWork[]> {
   const secondsSince = (since: RawBuilder<unknown>) => sql`greatest(0, extract(epoch from now() - ${since}))::float8`
   // One that is not begun was only just claimed, which is its last change.
   const begun = sql`case s.status when 'started' then s.status_changed_at else s.modified_at end`
   const query = sql<PageInWork>`
-    with claimed as materialized (select * from snapshot where claimed_by is not null)
+    with ${CLAIMED}
     select s.claimed_by as worker_id, s.id as snapshot_id, s.crawl_id, s.url, s.status,
            ${secondsSince(begun)} as seconds,
            coalesce((

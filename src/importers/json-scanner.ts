@@ -245,7 +245,7 @@ export class JsonScanner {
         return
       }
       this.#entry = undefined
-      const position = !isHolder ? Number(/position (\d+)/.exec(String(error))?.[1] ?? 0) : 0
+      const position = isHolder ? 0 : Number(/position (\d+)/.exec(String(error))?.[1] ?? 0)
       this.#visitor.broken('broken JSON', entry.line + (text.slice(0, position).match(/\n/g)?.length ?? 0))
     }
   }

@@ -12,12 +12,13 @@ import type { Home } from '../db/home.ts'
 import { isThere } from '../db/is-there.ts'
 import type { Model } from '../db/lists/listings.ts'
 import { mayPause } from '../db/may-pause.ts'
-import { transact } from '../db/retry.ts'
+import { heldPages } from '../db/pages-in-work.ts'
+import { transact, withRetry } from '../db/retry.ts'
 import { lockCrawlsOf, pauseCrawls, pauseSnapshots, wakeCrawls } from './commands.ts'
 import { judge, recordVerdicts } from './judge.ts'
 import { outputSize } from './outputs.ts'
 import { brokenLinks, pathsOf, type ResultFiles } from './result-files.ts'
-import { heldPages, waitForRelease } from './wait-for-release.ts'
+import { waitForRelease } from './wait-for-release.ts'
 
 // Files are moved aside, rows deleted in one transaction, files removed; in this order, so that a crash leaves either
 // everything or nothing. Files left aside are put back or removed, as the rows say, by the next process that opens the
@@ -45,7 +46,7 @@ export interface Deleted {
  */
 export async function deleteCrawl(home: Home, id: string): Promise<Deleted | undefined> {
   const itsPages = sql`s.crawl_id = ${id}`
-  const held = await heldPages(home, itsPages)
+  const held = await withRetry(home.db, () => heldPages(home.db, itsPages))
   await pauseCrawls(home.db, [id])
   const itsHooks = sql`p.crawl_id = ${id} and p.process_type = 'hook'`
   await waitForRelease(home, `crawl ${id}`, itsHooks, itsPages, held)
@@ -75,7 +76,7 @@ export async function deleteCrawl(home: Home, id: string): Promise<Deleted | und
  * only when the crawl is worked on again. Pages found through it stay.
  */
 export async function deleteSnapshot(home: Home, id: string): Promise<Deleted | undefined> {
-  const held = await heldPages(home, sql`s.id = ${id}`)
+  const held = await withRetry(home.db, () => heldPages(home.db, sql`s.id = ${id}`))
   await pauseSnapshots(home.db, [id])
   await waitForRelease(home, `snapshot ${id}`, sql`p.snapshot_id = ${id}`, sql`s.id = ${id}`, held)
   return await deleteRow(home, 'snapshot', id, async (tx, removal) => {

@@ -5,7 +5,7 @@ import { sleep } from '../base/abort.ts'
 import { WORK } from '../base/attempt-paths.ts'
 import { AppError } from '../base/errors.ts'
 import type { Home } from '../db/home.ts'
-import { byIndex } from '../db/lists/by-index.ts'
+import type { HeldPage } from '../db/pages-in-work.ts'
 import { withRetry } from '../db/retry.ts'
 import { presentRows } from '../processes/presence.ts'
 
@@ -15,23 +15,6 @@ import { presentRows } from '../processes/presence.ts'
  */
 const RELEASE_MS = 30_000
 const LOOK_MS = 100
-
-/** A page and the worker that has it. */
-interface Held {
-  readonly claimed_by: string
-  readonly output_dir: string
-}
-
-/**
- * The pages that are in work at this moment. Of a new one nothing else may be written yet.
- * @param snapshots condition on `snapshot s`
- */
-export async function heldPages({ db }: Home, snapshots: RawBuilder<unknown>): Promise<Held[]> {
-  const query = sql<Held>`
-    with claimed as materialized (select * from snapshot where claimed_by is not null)
-    select s.claimed_by, s.output_dir from claimed s where ${snapshots}`
-  return await withRetry(db, async () => (await byIndex(db, (tx) => query.execute(tx))).rows)
-}
 
 /**
  * Waits for the end of hooks that were running for something when it was taken from its owner, and until workers have
@@ -45,7 +28,7 @@ export async function waitForRelease(
   what: string,
   processes: RawBuilder<unknown>,
   snapshots: RawBuilder<unknown>,
-  held: readonly Held[],
+  held: readonly HeldPage[],
 ): Promise<void> {
   for (const end = performance.now() + RELEASE_MS; ; ) {
     const rows = await withRetry(home.db, async () => {

@@ -31,6 +31,7 @@ import type { OpenEvent } from '../open/events.ts'
 import { giveUp } from '../open/give-up.ts'
 import { migrating } from '../open/migrating.ts'
 import { leavingAlone } from '../open/older-runner.ts'
+import { sourceOfDatabase } from '../settings/database-source.ts'
 
 /** What a move says while it goes on. */
 export type MoveEvent =
@@ -187,11 +188,11 @@ async function keepSetting(
 }
 
 /** Throws UsageError when a setting names another database: it would override what the move writes, or be lost. */
-function refuseContradiction({ databaseUrl, sources }: Configured, url: string): void {
+function refuseContradiction(configured: Configured, url: string): void {
+  const { databaseUrl } = configured
   if (databaseUrl === undefined || isSamePlace(databaseUrl, url)) return
-  const source = sources.find(({ texts }) => own(texts, 'DATABASE_URL')?.trim())
   throw new UsageError(
-    `DATABASE_URL, set ${source?.where}, names another database: ${maskPassword(databaseUrl)}`,
+    `DATABASE_URL, set ${sourceOfDatabase(configured)?.where}, names another database: ${maskPassword(databaseUrl)}`,
     'db move moves the embedded one: remove that setting first, which would win over archivebox.toml',
   )
 }

@@ -1,25 +1,25 @@
 import { existsSync } from 'node:fs'
 import { UsageError } from '../../base/errors.ts'
-import { own } from '../../base/own.ts'
 import { clusterOf } from '../../db/embedded/cluster.ts'
 import type { Home } from '../../db/home.ts'
 import { schemaVersion, WITH_NODES } from '../../db/migrate.ts'
 import { isOfOthers } from '../../db/nodes.ts'
 import type { Configured } from '../archive.ts'
+import { sourceOfDatabase } from '../settings/database-source.ts'
 
 /**
  * Throws UsageError where a data dir with a database of its own is about to join that of others: its settings are those
  * of the archive that was restored into it. Asked before the schema is changed.
  */
 export async function refuseOthersDatabase(
-  { sources }: Configured,
+  configured: Configured,
   home: Pick<Home, 'db' | 'dataDir' | 'dataDirId'>,
 ): Promise<void> {
   const cluster = clusterOf(home.dataDir)
   if (!existsSync(cluster.pgdata) || (await schemaVersion(home.db)) < WITH_NODES || !(await isOfOthers(home))) return
-  const source = sources.find(({ texts }) => own(texts, 'DATABASE_URL')?.trim())
+  const where = sourceOfDatabase(configured)?.where
   throw new UsageError(
-    `${home.dataDir} has a database of its own, and DATABASE_URL, set ${source?.where}, names that of other data dirs`,
+    `${home.dataDir} has a database of its own, and DATABASE_URL, set ${where}, names that of other data dirs`,
     `remove that setting; to leave what it has behind, and join the others: move ${cluster.pgdata} away`,
   )
 }

@@ -10,11 +10,11 @@ import { AppError, codeOf, messageOf, UsageError } from '../../base/errors.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { leadsOut } from '../../base/leads-out.ts'
 import { makeFolder } from '../../base/make-folder.ts'
-import { own } from '../../base/own.ts'
 import { asset } from '../../base/package-root.ts'
 import { replaceFile } from '../../base/replace-file.ts'
 import { serverStatus } from '../../db/embedded/server.ts'
 import type { Configured } from '../archive.ts'
+import { sourceOfDatabase } from '../settings/database-source.ts'
 import { filesOf, isOurs, markOf, type Unit, unitsFor } from './units.ts'
 
 /** Which service is meant. */
@@ -47,12 +47,12 @@ const STANDARD_STOP_SECONDS = 80
 
 /** The units of a data dir, as `installService` writes them. Throws UsageError when there can be none. */
 export async function serviceUnits(configured: Configured, which: WhichService): Promise<Unit[]> {
-  const { settings, databaseUrl, sources } = configured
+  const { settings, databaseUrl } = configured
   const dataDir = openDataDir(configured.dataDir, 'never')
   if (/\p{Cc}/u.test(dataDir))
     throw new UsageError(`a unit cannot name ${JSON.stringify(dataDir)}`, 'rename the folder')
   refuseName(which)
-  const source = sources.find(({ texts }) => own(texts, 'DATABASE_URL')?.trim())
+  const source = sourceOfDatabase(configured)
   if (source?.name === 'command line' || source?.name === 'environment')
     throw new UsageError(
       `the service would not know DATABASE_URL, which is set ${source.where}`,

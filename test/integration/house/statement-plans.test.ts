@@ -696,7 +696,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
     await deletion.reconcileDeletions(home)
   },
   'machines/wait-for-release.ts waitForRelease': () => Promise.resolve(), // With the deletions.
-  'machines/wait-for-release.ts heldPages': () => Promise.resolve(),
+  'db/pages-in-work.ts heldPages': () => Promise.resolve(), // With the deletions.
   'machines/commands.ts lockCrawlsOf': () => commands.lockCrawlsOf(db, [other]),
   'db/failures.ts latestFailures': async () => {
     await latestFailures(db, { limit: 10 })
