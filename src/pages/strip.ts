@@ -48,11 +48,11 @@ title="${sizeText(output.size)}">${output.plugin}${part(output)}</a>
 }
 
 function part({ path, isPart }: ShownOutput): Html {
-  return isPart ? html` <em class="badge partial">${ERROR_PAGE.test(path) ? 'error page' : 'part'}</em>` : html``
+  return isPart ? html` <em class="badge partial">${OF_ERROR.test(path) ? 'error' : 'part'}</em>` : html``
 }
 
 /** The body of an error response: see `../plugins/html` and `../plugins/staticfile`. */
-const ERROR_PAGE = /^(?:html\/error\.html$|staticfile\/error-)/
+const OF_ERROR = /^(?:html\/error\.html$|staticfile\/error-)/
 
 function lostChip({ plugin, output }: SnapshotPageResult): Html {
   return html`<a class="chip failed" href="#hooks" title="${output}">${plugin} failed</a>

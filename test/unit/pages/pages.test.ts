@@ -415,8 +415,8 @@ describe('what was made of a page', () => {
     const { text, elements } = read(showSnapshot({ outputs, results }))
     const labels = elements.filter(({ attributes }) => attributes['class'] === 'badge partial').length
     expect(labels).toBe(5) // Three of copies, two of the page.
-    expect(text.match(/error page/g)).toHaveLength(2)
-    for (const word of ['error page', 'part', 'pdf failed', '2 hooks had nothing to do']) expect(text).toContain(word)
+    expect(text.match(/(?:html|staticfile) error\b/g)).toHaveLength(2)
+    for (const word of ['part', 'pdf failed', '2 hooks had nothing to do']) expect(text).toContain(word)
     for (const word of ['html failed', 'screenshot failed', 'mhtml failed']) expect(text).not.toContain(word)
   })
 
